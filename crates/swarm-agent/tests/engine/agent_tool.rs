@@ -12,7 +12,7 @@ use swarm_tools::ToolOutput;
 use tokio::sync::Barrier;
 
 use crate::family::{Family, calls, definition, says};
-use crate::world::World;
+use crate::setup::Setup;
 
 #[derive(Debug, Default)]
 struct RecordingSpawner(Mutex<Vec<SpawnRequest>>);
@@ -42,9 +42,9 @@ impl Teammates for RecordingSpawner {
 }
 
 async fn ask(spawner: Arc<dyn Teammates>, input: Value) -> ToolOutput {
-    let world = World::new(vec![]);
-    let context = world.parts().tool_context;
-    let family = Family::with_spawner(world, spawner);
+    let setup = Setup::new(vec![]);
+    let context = setup.parts().tool_context;
+    let family = Family::with_spawner(setup, spawner);
     family.tool("Agent").call(input, &context).await
 }
 
@@ -118,7 +118,7 @@ async fn teammates_of_one_response_are_spawned_in_parallel_in_call_order() {
         barrier: Barrier::new(names.len()),
         recorder: RecordingSpawner::default(),
     });
-    let mut family = Family::with_spawner(World::new(vec![]), spawner.clone());
+    let mut family = Family::with_spawner(Setup::new(vec![]), spawner.clone());
     let teammate = |name| {
         let input = json!({"description": "d", "prompt": "p", "name": name});
         ("Agent", input)
@@ -209,7 +209,7 @@ async fn agent_type_restrictions_apply_to_sub_agents_and_teammates() {
             told.contains("- finder:") && !told.contains("- writer:"),
             "{told}"
         );
-        let context = family.world.parts().tool_context;
+        let context = family.setup.parts().tool_context;
         for kind in [json!("Writer"), json!(null)] {
             for name in [json!(null), json!("alice")] {
                 let input =
@@ -258,7 +258,7 @@ async fn agent_type_restrictions_apply_to_nested_sub_agents() {
 
 #[test]
 fn the_schema_and_the_parser_agree() {
-    let family = Family::new(World::new(vec![]));
+    let family = Family::new(Setup::new(vec![]));
     let tool = family.tool("Agent");
     let schema = tool.input_schema();
     let mut known: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();

@@ -10,15 +10,15 @@ use swarm_tools::builtin;
 use tokio_util::sync::CancellationToken;
 
 use crate::family::{Family, Line, calls, definition, says};
+use crate::setup::Setup;
 use crate::sub_agents::agent;
-use crate::world::World;
 
 fn in_background() -> (&'static str, Value) {
     agent("slow", &json!({"run_in_background": true}))
 }
 
 fn family_with(limits: AgentLimits) -> Family {
-    Family::of(World::new(builtin()), vec![definition("slow")], limits)
+    Family::of(Setup::new(builtin()), vec![definition("slow")], limits)
 }
 
 /// A parent whose sub-agent works in the background and waits for the gate.
@@ -39,7 +39,7 @@ async fn call(family: &Family, tool: &str, input: Value) -> (String, bool) {
 }
 
 fn outcomes(family: &Family) -> Vec<String> {
-    let events = family.world.watcher.events().into_iter();
+    let events = family.setup.watcher.events().into_iter();
     let ended = events.filter_map(|event| match event {
         AgentEvent::SubAgentEnded { outcome, .. } => Some(outcome),
         _ => None,
@@ -58,7 +58,7 @@ async fn the_parent_continues_and_is_notified_of_the_end_once() {
     family.cast.open();
     family.hear().await;
     assert!(family.session.needs_turn() && !family.agents.is_busy());
-    let told = family.world.on_disk();
+    let told = family.setup.on_disk();
     for part in [
         "<task-notification>",
         "<task-id>a",
@@ -104,7 +104,7 @@ async fn a_definition_can_require_background_runs() {
         background: true,
         ..definition("slow")
     };
-    let mut family = Family::of(World::new(vec![]), vec![slow], AgentLimits::default());
+    let mut family = Family::of(Setup::new(vec![]), vec![slow], AgentLimits::default());
     let script = [calls([agent("slow", &json!({}))]), says("done")];
     family.plays("bob", script);
     family.plays("bob/slow", [Line::Gated("late".into())]);
@@ -138,7 +138,7 @@ async fn a_message_reaches_a_running_sub_agent_and_resumes_an_ended_one() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(family.send("alice", "hello").await.is_none());
-    let told = family.world.on_disk();
+    let told = family.setup.on_disk();
     assert_eq!(told.matches("<task-notification>").count(), 2);
 }
 
@@ -252,7 +252,7 @@ async fn task_output_waits_at_most_its_timeout() {
     assert!(done.contains("<retrieval_status>success<"), "{done}");
     assert!(done.contains("late news"), "{done}");
     family.hear().await;
-    let told = family.world.on_disk();
+    let told = family.setup.on_disk();
     assert!(told.contains("<status>completed</status>"), "{told}");
     assert_eq!(
         told.matches("late news").count(),
@@ -305,7 +305,7 @@ async fn a_stalled_sub_agent_fails() {
     family.turn("go").await;
     let heard = tokio::time::timeout(Duration::from_secs(700), family.hear());
     heard.await.unwrap();
-    let told = family.world.on_disk();
+    let told = family.setup.on_disk();
     assert!(told.contains("silent for longer than the stall limit"));
     assert_eq!(outcomes(&family), ["failed"]);
 }
@@ -320,10 +320,10 @@ async fn the_next_process_delivers_a_missing_notification_once() {
     // The sub-agent has ended, but the process terminates before it notifies the parent.
     let mut next = family.reborn(vec![definition("slow")]);
     next.hear().await;
-    assert!(next.world.on_disk().contains("<result>late news</result>"));
+    assert!(next.setup.on_disk().contains("<result>late news</result>"));
     let mut third = next.reborn(vec![definition("slow")]);
     assert!(!third.agents.deliver_to(&mut third.session).unwrap());
-    let told = third.world.on_disk();
+    let told = third.setup.on_disk();
     assert_eq!(told.matches("<task-notification>").count(), 1);
     let resumed = third.send("slow-1", "go on").await.unwrap().unwrap();
     assert!(resumed.contains("was resumed"), "{resumed}");
@@ -336,7 +336,7 @@ async fn a_sub_agent_of_a_terminated_process_is_reported_and_can_be_resumed() {
     family.agents.shut_down(Duration::from_secs(10)).await;
     let mut next = family.reborn(vec![definition("slow")]);
     next.hear().await;
-    assert!(next.world.on_disk().contains("its process terminated"));
+    assert!(next.setup.on_disk().contains("its process terminated"));
     assert!(next.send("slow-1", "go on").await.unwrap().is_ok());
     next.hear().await;
     let gone = next.reborn(vec![]);

@@ -5,9 +5,9 @@ use swarm_permissions::PermissionOutcome;
 use swarm_protocol::{AgentEvent, MemberState};
 
 use crate::model::{call, say};
+use crate::setup::{Setup, on};
 use crate::tools::form;
 use crate::valid::results;
-use crate::world::{World, on};
 
 #[tokio::test]
 async fn a_call_asks_a_person_through_the_gate_and_reports_progress() {
@@ -21,19 +21,19 @@ async fn a_call_asks_a_person_through_the_gate_and_reports_progress() {
         (PermissionOutcome::allow(None), "Skipped"),
         (PermissionOutcome::deny("no"), r#"Refused("no")"#),
     ] {
-        let world = World::new(vec![form(questions.clone())]);
-        world.gate.answers.lock().push_back(answer);
-        world
+        let setup = Setup::new(vec![form(questions.clone())]);
+        setup.gate.answers.lock().push_back(answer);
+        setup
             .model
             .play([call([("a", "Form", json!({}))]), say("done")]);
-        world.prompted().run_turn(on()).await;
-        let asked = world.gate.asked.lock().clone();
+        setup.prompted().run_turn(on()).await;
+        let asked = setup.gate.asked.lock().clone();
         assert_eq!(asked.len(), 1);
         assert_eq!(asked[0].tool, "AskUserQuestion");
         assert_eq!(asked[0].tool_use_id, "a");
         assert_eq!(asked[0].input, questions);
         assert_eq!(asked[0].why, "the form asks");
-        let requests = world.model.requests();
+        let requests = setup.model.requests();
         let messages = &requests.last().unwrap().messages;
         let told: Vec<_> = messages.iter().flat_map(results).collect();
         assert_eq!(told[0].1, result);
@@ -41,6 +41,6 @@ async fn a_call_asks_a_person_through_the_gate_and_reports_progress() {
             state: MemberState::Working,
             detail: Some("half way".to_owned()),
         };
-        assert!(world.watcher.events().contains(&half_way));
+        assert!(setup.watcher.events().contains(&half_way));
     }
 }

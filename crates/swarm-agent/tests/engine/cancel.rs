@@ -11,9 +11,9 @@ use swarm_protocol::AgentEvent;
 use tokio::sync::Notify;
 
 use crate::model::{COST, Reply, call, say};
+use crate::setup::{Setup, hooks_in, on};
 use crate::tools::{Log, change, long, shell};
 use crate::valid::{assert_valid, results, texts};
-use crate::world::{World, hooks_in, on};
 
 /// Runs a turn and cancels it on notification.
 async fn interrupted(session: &mut Session, trigger: Arc<Notify>) -> TurnOutcome {
@@ -27,11 +27,11 @@ async fn interrupted(session: &mut Session, trigger: Arc<Notify>) -> TurnOutcome
 }
 
 /// Returns the messages of the next request after another prompt.
-async fn next_request(world: &World, session: &mut Session) -> Vec<swarm_model::Message> {
-    world.model.play([say("next")]);
+async fn next_request(setup: &Setup, session: &mut Session) -> Vec<swarm_model::Message> {
+    setup.model.play([say("next")]);
     session.deliver(vec![Injected::prompt("go on")]).unwrap();
     session.run_turn(on()).await;
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     assert_valid(&request.messages);
     request.messages
 }
@@ -40,22 +40,22 @@ async fn next_request(world: &World, session: &mut Session) -> Vec<swarm_model::
 async fn interrupting_a_tool_gives_every_call_a_result() {
     for stubborn in [false, true] {
         let (started, log) = (Arc::new(Notify::new()), Log::default());
-        let world = World::new(vec![long(started.clone(), stubborn), change(log.clone())]);
-        world.model.play([call([
+        let setup = Setup::new(vec![long(started.clone(), stubborn), change(log.clone())]);
+        setup.model.play([call([
             ("a", "Change", json!({"text": "1"})),
             ("b", "Long", json!({})),
             ("c", "Change", json!({"text": "2"})),
         ])]);
-        let mut session = world.prompted();
+        let mut session = setup.prompted();
         let outcome = interrupted(&mut session, started).await;
         assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
         assert!(!session.needs_turn());
         assert_eq!(*log.lock(), ["begin 1", "end 1"]);
 
         // The state read from the file is the same.
-        let mut session = world.open();
+        let mut session = setup.open();
         assert!(!session.needs_turn());
-        let messages = next_request(&world, &mut session).await;
+        let messages = next_request(&setup, &mut session).await;
         let got = results(&messages[2]);
         assert_eq!(got[0], ("a", "changed 1", false));
         let expected = if stubborn {
@@ -71,15 +71,15 @@ async fn interrupting_a_tool_gives_every_call_a_result() {
 
 #[tokio::test]
 async fn a_partial_response_of_an_interrupted_turn_is_not_kept_and_no_retry_is_announced() {
-    let world = World::new(vec![]);
+    let setup = Setup::new(vec![]);
     let half = ModelEvent::TextDelta("half an ans".into());
-    world.model.play([Reply::Hang(vec![half])]);
-    let mut session = world.prompted();
-    let outcome = interrupted(&mut session, world.model.silent.clone()).await;
+    setup.model.play([Reply::Hang(vec![half])]);
+    let mut session = setup.prompted();
+    let outcome = interrupted(&mut session, setup.model.silent.clone()).await;
     assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
-    assert!(!world.watcher.events().contains(&AgentEvent::TextDiscarded));
-    assert!(!world.on_disk().contains("half an ans"));
-    let messages = next_request(&world, &mut session).await;
+    assert!(!setup.watcher.events().contains(&AgentEvent::TextDiscarded));
+    assert!(!setup.on_disk().contains("half an ans"));
+    let messages = next_request(&setup, &mut session).await;
     assert_eq!(
         texts(&messages[0]),
         ["do it", "[The turn was interrupted here.]"]
@@ -89,19 +89,19 @@ async fn a_partial_response_of_an_interrupted_turn_is_not_kept_and_no_retry_is_a
 
 #[tokio::test]
 async fn usage_of_incomplete_responses_is_counted_permanently() {
-    let world = World::new(vec![]);
+    let setup = Setup::new(vec![]);
     let counted = || ModelEvent::Unanswered { usage: COST };
     let gave_up = ModelError::Overloaded {
         message: "busy".into(),
         attempts: 3,
     };
-    world.model.play([
+    setup.model.play([
         Reply::Hang(vec![counted()]),
         Reply::Events(vec![Ok(counted()), Err(gave_up)]),
         say("at last"),
     ]);
-    let mut session = world.prompted();
-    let outcome = interrupted(&mut session, world.model.silent.clone()).await;
+    let mut session = setup.prompted();
+    let outcome = interrupted(&mut session, setup.model.silent.clone()).await;
     assert_eq!(outcome.spent.usage, COST, "of the interrupted turn");
     session.deliver(vec![Injected::prompt("go on")]).unwrap();
     let outcome = session.run_turn(on()).await;
@@ -112,14 +112,14 @@ async fn usage_of_incomplete_responses_is_counted_permanently() {
     assert_eq!(totals.usage.total(), 3 * COST.total());
     assert_eq!(totals.requests, 1);
     drop(session);
-    assert_eq!(world.open().totals(), totals, "as it is on disk");
+    assert_eq!(setup.open().totals(), totals, "as it is on disk");
 }
 
 #[tokio::test]
 async fn a_turn_cancelled_before_its_start_sends_no_request() {
-    let world = World::new(vec![]);
-    world.model.play([say("never")]);
-    let mut session = world.prompted();
+    let setup = Setup::new(vec![]);
+    setup.model.play([say("never")]);
+    let mut session = setup.prompted();
     let cancel = on();
     cancel.cancel();
     let outcome = session.run_turn(cancel).await;
@@ -130,15 +130,15 @@ async fn a_turn_cancelled_before_its_start_sends_no_request() {
 #[tokio::test]
 async fn a_call_is_not_run_if_its_hook_is_interrupted() {
     let log = Log::default();
-    let mut world = World::new(vec![shell(log.clone())]);
-    let begun = world.scratch.path().join("begun");
+    let mut setup = Setup::new(vec![shell(log.clone())]);
+    let begun = setup.scratch.path().join("begun");
     let command = format!("echo > {} && exec sleep 100000", begun.display());
     let hook = json!([{"hooks": [{"type": "command", "command": command}]}]);
-    world.hooks = hooks_in(world.scratch.path(), &json!({"PreToolUse": hook}));
-    world
+    setup.hooks = hooks_in(setup.scratch.path(), &json!({"PreToolUse": hook}));
+    setup
         .model
         .play([call([("a", "Bash", json!({"command": "make"}))])]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     let stop = on();
     let turn = session.run_turn(stop.clone());
     let (outcome, ()) = tokio::join!(turn, async {
@@ -149,9 +149,9 @@ async fn a_call_is_not_run_if_its_hook_is_interrupted() {
     });
     assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
     assert!(log.lock().is_empty());
-    world.hooks = AgentHooks::default();
-    let mut session = world.open();
-    let messages = next_request(&world, &mut session).await;
+    setup.hooks = AgentHooks::default();
+    let mut session = setup.open();
+    let messages = next_request(&setup, &mut session).await;
     let (id, told, is_error) = results(&messages[2])[0];
     assert_eq!((id, is_error), ("a", true));
     assert!(told.contains("was not run"), "{told}");

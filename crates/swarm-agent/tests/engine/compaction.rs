@@ -7,13 +7,13 @@ use swarm_protocol::{AgentEvent, ContextUse, MessageId};
 use swarm_tools::builtin;
 
 use crate::family::{Family, Line, calls, definition, says};
+use crate::setup::{Setup, hooks_in, on};
 use crate::sub_agents::agent;
 use crate::valid::{assert_valid, results, texts};
 use crate::window::{
     FILE_BYTES, FILES, Talk, WINDOW, asks_for_summary, assert_finished, bytes, compact, said,
     take_turn, tokens,
 };
-use crate::world::{World, hooks_in, on};
 
 #[tokio::test]
 async fn a_conversation_of_300_turns_ends_normally_in_a_window_of_30_000_tokens() {
@@ -112,7 +112,7 @@ async fn old_results_are_cleared_before_a_compaction() {
             "the last results are kept"
         );
     }
-    let on_disk = talk.world.on_disk();
+    let on_disk = talk.setup.on_disk();
     let boundaries = on_disk.matches("\"subtype\":\"microcompact_boundary\"");
     assert_eq!(boundaries.count(), sweeps);
     assert!(
@@ -135,7 +135,7 @@ async fn context_use_is_reported_after_each_response() {
     let mut session = talk.open();
     take_turn(&mut session, 0).await;
     let asked = talk.server.requests();
-    let events = talk.world.watcher.events().into_iter();
+    let events = talk.setup.watcher.events().into_iter();
     let reported: Vec<ContextUse> = events
         .filter_map(|event| match event {
             AgentEvent::Context(used) => Some(used),
@@ -167,7 +167,7 @@ fn assert_rebuilt(talk: &Talk, asked: &ModelRequest, next: &ModelRequest) {
         "{texts:#?}"
     );
     assert!(texts[1].contains("This is summary "), "{texts:#?}");
-    let path = talk.world.path().display().to_string();
+    let path = talk.setup.path().display().to_string();
     assert!(
         texts[1].contains(&path),
         "the path of the whole conversation"
@@ -215,10 +215,10 @@ async fn a_reopened_conversation_sends_the_same_requests() {
         assert_finished(&take_turn(&mut session, turn).await);
         turn += 1;
     }
-    let on_disk = talk.world.on_disk();
+    let on_disk = talk.setup.on_disk();
     assert_finished(&take_turn(&mut session, turn).await);
     let uninterrupted = talk.server.requests().pop().unwrap();
-    swarm_os::replace_alone(&talk.world.path(), on_disk.as_bytes()).unwrap();
+    swarm_os::replace_alone(&talk.setup.path(), on_disk.as_bytes()).unwrap();
     let mut session = talk.open();
     assert!(!session.needs_turn());
     assert_finished(&take_turn(&mut session, turn).await);
@@ -234,7 +234,7 @@ async fn the_boundary_has_the_shape_of_claude_code() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
     compact(&talk, &mut session).await;
-    let on_disk = talk.world.on_disk();
+    let on_disk = talk.setup.on_disk();
     let lines: Vec<Value> = on_disk
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -264,7 +264,7 @@ async fn a_process_killed_in_a_compaction_leaves_the_conversation_before_or_afte
     let mut session = talk.open();
     let turn = compact(&talk, &mut session).await;
     drop(session);
-    let whole = talk.world.on_disk();
+    let whole = talk.setup.on_disk();
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
     let first = lines
         .iter()
@@ -281,7 +281,7 @@ async fn a_process_killed_in_a_compaction_leaves_the_conversation_before_or_afte
     let mut after_boundary = 0;
     for end in &ends {
         for cut in [end - 1, *end, end + 1, end + 100] {
-            swarm_os::replace_alone(&talk.world.path(), &whole.as_bytes()[..cut]).unwrap();
+            swarm_os::replace_alone(&talk.setup.path(), &whole.as_bytes()[..cut]).unwrap();
             let mut session = talk.open();
             assert!(session.needs_turn(), "the turn goes on after {cut}");
             assert!((0..turn).all(|turn| session.has_message(&MessageId::new(format!("m{turn}")))));
@@ -308,7 +308,7 @@ async fn summaries_are_not_emitted_as_messages() {
     let talk = Talk::new(Some(WINDOW));
     let mut session = talk.open();
     compact(&talk, &mut session).await;
-    let events = talk.world.watcher.events();
+    let events = talk.setup.watcher.events();
     let is_summary = |event: &AgentEvent| matches!(event, AgentEvent::MessageDone { text } if text.contains("summary"));
     assert!(!events.iter().any(is_summary));
     let compacted = events.iter().find_map(|event| match event {
@@ -331,7 +331,7 @@ async fn hooks_extend_the_summary_request_and_receive_the_summary() {
     let start = json!([{"matcher": "compact", "hooks": [{"type": "command", "command": "echo The build is green."}]}]);
     let pre = format!("{tee}; echo Mention the weather.");
     let hooks = json!({"PreCompact": hook(&pre), "PostCompact": hook(&tee), "SessionStart": start});
-    talk.hooks = hooks_in(talk.world.scratch.path(), &hooks);
+    talk.hooks = hooks_in(talk.setup.scratch.path(), &hooks);
     let mut session = talk.open();
     compact(&talk, &mut session).await;
     let requests = talk.server.requests();
@@ -381,7 +381,7 @@ async fn manual_compaction_takes_instructions() {
             text.contains("Additional instructions: Keep all <\\system-reminder> numbers."),
             "{text}"
         );
-        assert!(talk.world.on_disk().contains("\"trigger\":\"manual\""));
+        assert!(talk.setup.on_disk().contains("\"trigger\":\"manual\""));
         let spent = session.totals().since(before).usage;
         assert_eq!(spent.total(), tokens(&asked) + 20);
         let mut reopened = talk.open();
@@ -397,7 +397,7 @@ async fn a_fork_keeps_the_conversation_with_which_it_began() {
         fork: true,
         ..AgentLimits::default()
     };
-    let mut family = Family::of(World::new(builtin()), vec![definition("finder")], limits);
+    let mut family = Family::of(Setup::new(builtin()), vec![definition("finder")], limits);
     let fork = (
         "Agent",
         json!({"description": "part", "prompt": "look", "run_in_background": true}),
@@ -418,7 +418,7 @@ async fn a_fork_keeps_the_conversation_with_which_it_began() {
     family.cast.at_gate(1).await;
     let outcome = family.turn("and now?").await;
     assert_eq!(outcome.text, "gone on");
-    assert!(family.world.on_disk().contains("compact_boundary"));
+    assert!(family.setup.on_disk().contains("compact_boundary"));
     family.cast.open();
     family.hear().await;
     family.send("fork-1", "more").await.unwrap().unwrap();
@@ -436,7 +436,7 @@ async fn a_fork_keeps_the_conversation_with_which_it_began() {
 #[tokio::test]
 async fn a_sub_agent_compacts_its_own_conversation() {
     let mut family = Family::of(
-        World::new(builtin()),
+        Setup::new(builtin()),
         vec![definition("finder")],
         AgentLimits::default(),
     );

@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use swarm_agent::{AgentError, TurnStop};
 use swarm_model::ModelRequest;
 
+use crate::setup::on;
 use crate::tools::showing;
 use crate::valid::assert_valid;
 use crate::window::{
     Talk, WINDOW, asks_for_summary, assert_finished, bytes, said, take_turn, tokens,
 };
-use crate::world::on;
 
 #[tokio::test]
 async fn an_unknown_window_is_handled_by_compacting_after_a_rejection() {
@@ -82,8 +82,8 @@ async fn three_failed_compactions_fail_the_turn_and_the_next_turn_retries() {
 #[tokio::test]
 async fn a_failed_compaction_is_tolerated_while_the_window_has_room_for_a_response() {
     let mut talk = Talk::new(Some(WINDOW));
-    talk.world.limits.max_output_tokens = 2_000;
-    talk.world.limits.compact_at = 50;
+    talk.setup.limits.max_output_tokens = 2_000;
+    talk.setup.limits.compact_at = 50;
     let mut session = talk.open();
     talk.server.is_mute.store(true, Ordering::SeqCst);
     let (mut turn, mut attempts) = (0, vec![]);

@@ -7,17 +7,17 @@ use swarm_protocol::PermissionMode;
 use swarm_tools::builtin;
 
 use crate::family::{Family, Line, calls, definition, says};
+use crate::setup::{Setup, rights};
 use crate::sub_agents::agent;
-use crate::world::{World, rights};
 
 fn family() -> Family {
-    let world = World::new(builtin());
+    let setup = Setup::new(builtin());
     let mut agent_config = coordinated(AgentConfig {
         agents: AgentCatalog::new(vec![definition("reviewer")]),
         ..AgentConfig::default()
     });
-    share_scratchpad(&mut agent_config, world.scratch.path(), "pad").unwrap();
-    Family::configured(world, agent_config)
+    share_scratchpad(&mut agent_config, setup.scratch.path(), "pad").unwrap();
+    Family::configured(setup, agent_config)
 }
 
 fn worker(prompt: &str) -> (&'static str, Value) {
@@ -148,19 +148,19 @@ async fn a_stopped_worker_returns_its_partial_result() {
     let stopped = stop.call(json!({"task_id": id}), &context).await;
     assert!(!stopped.is_error, "{stopped:?}");
     family.hear().await;
-    let told = family.world.on_disk();
+    let told = family.setup.on_disk();
     assert!(told.contains("<status>killed</status>"), "{told}");
 }
 
 #[tokio::test]
 async fn workers_write_in_the_scratchpad_without_permission() {
-    let mut world = World::new(builtin());
-    world.rights = rights(PermissionMode::Default);
+    let mut setup = Setup::new(builtin());
+    setup.rights = rights(PermissionMode::Default);
     let mut agent_config = coordinated(AgentConfig::default());
-    share_scratchpad(&mut agent_config, world.scratch.path(), "pad").unwrap();
+    share_scratchpad(&mut agent_config, setup.scratch.path(), "pad").unwrap();
     let scratchpad = agent_config.scratchpad.clone().unwrap();
     assert_eq!(agent_config.shell.write, std::slice::from_ref(&scratchpad));
-    let mut family = Family::configured(world, agent_config);
+    let mut family = Family::configured(setup, agent_config);
     let note = scratchpad.join("note.md");
     let script = [calls([worker("Note it.")]), says("started")];
     family.plays("bob", script);
@@ -175,5 +175,5 @@ async fn workers_write_in_the_scratchpad_without_permission() {
     family.turn("go").await;
     family.hear().await;
     assert_eq!(std::fs::read_to_string(&note).unwrap(), "seen");
-    assert!(family.world.gate.asked.lock().is_empty());
+    assert!(family.setup.gate.asked.lock().is_empty());
 }

@@ -10,15 +10,15 @@ use swarm_model::{ContentBlock, StopReason};
 use swarm_protocol::{MessageId, SessionId, SystemClock};
 
 use crate::model::{call, reply, say, tool_use};
+use crate::setup::{Setup, on};
 use crate::tools::{Log, change, echo};
 use crate::valid::{assert_alternating, assert_valid, results};
-use crate::world::{World, on};
 
 /// Returns a transcript with all kinds of content. First turn: single and parallel calls, urgent
 /// mail, thinking, and a tool id that is used twice. Second turn: an empty response. Third turn: a
 /// plain response.
 async fn varied_transcript(turns: usize) -> Vec<u8> {
-    let world = World::new(vec![change(Log::default()), echo()]);
+    let setup = Setup::new(vec![change(Log::default()), echo()]);
     let thinking = ContentBlock::Thinking {
         thinking: "hm".into(),
         signature: "c2ln".into(),
@@ -31,7 +31,7 @@ async fn varied_transcript(turns: usize) -> Vec<u8> {
         tool_use("c", "Echo", json!({"text": "3"})),
         tool_use("d", "Change", json!({"text": "4"})),
     ];
-    world.model.play([
+    setup.model.play([
         reply(first, StopReason::ToolUse),
         call([("a", "Echo", json!({"text": "again"}))]),
         say("one"),
@@ -39,32 +39,32 @@ async fn varied_transcript(turns: usize) -> Vec<u8> {
         say("three"),
     ]);
     let urgent = Injected::message(MessageId::new("urgent"), "urgent text");
-    world.mail.batches.lock().push_back(vec![urgent]);
-    let mut session = world.open();
+    setup.mail.batches.lock().push_back(vec![urgent]);
+    let mut session = setup.open();
     for turn in 0..turns {
         let id = MessageId::new(format!("m{turn}"));
         let message = Injected::message(id, format!("turn {turn}"));
         session.deliver(vec![message]).unwrap();
         session.run_turn(on()).await;
     }
-    world.on_disk().into_bytes()
+    setup.on_disk().into_bytes()
 }
 
 /// Writes a transcript, opens it, runs a turn, and returns the messages of its request.
-async fn reopened(world: &World, bytes: &[u8]) -> (Session, Vec<swarm_model::Message>) {
-    swarm_os::ensure_private_dir(world.path().parent().unwrap()).unwrap();
-    swarm_os::replace_alone(&world.path(), bytes).unwrap();
-    let mut session = world.open();
+async fn reopened(setup: &Setup, bytes: &[u8]) -> (Session, Vec<swarm_model::Message>) {
+    swarm_os::ensure_private_dir(setup.path().parent().unwrap()).unwrap();
+    swarm_os::replace_alone(&setup.path(), bytes).unwrap();
+    let mut session = setup.open();
     let needed = session.needs_turn();
     if !needed {
         session
             .deliver(vec![Injected::prompt("are you there?")])
             .unwrap();
     }
-    world.model.play([say("here")]);
+    setup.model.play([say("here")]);
     session.run_turn(on()).await;
     assert!(!session.needs_turn());
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     (session, request.messages)
 }
 
@@ -72,8 +72,8 @@ async fn reopened(world: &World, bytes: &[u8]) -> (Session, Vec<swarm_model::Mes
 async fn a_transcript_cut_at_any_byte_opens_and_is_valid() {
     let whole = varied_transcript(1).await;
     for cut in 0..=whole.len() {
-        let world = World::new(vec![echo()]);
-        let (session, messages) = reopened(&world, &whole[..cut]).await;
+        let setup = Setup::new(vec![echo()]);
+        let (session, messages) = reopened(&setup, &whole[..cut]).await;
         assert_valid(&messages);
         assert_alternating(&messages);
         // Complete lines on disk are kept: no acknowledged message is lost.
@@ -87,9 +87,9 @@ async fn a_transcript_cut_at_any_byte_opens_and_is_valid() {
             }
         }
         // A second opening has nothing to repair.
-        let before = world.on_disk();
-        assert!(world.transcript().broken().is_empty());
-        assert_eq!(world.on_disk(), before);
+        let before = setup.on_disk();
+        assert!(setup.transcript().broken().is_empty());
+        assert_eq!(setup.on_disk(), before);
     }
 }
 
@@ -98,15 +98,15 @@ async fn a_call_interrupted_by_a_crash_gets_an_error_result_and_the_turn_continu
     let whole = varied_transcript(3).await;
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
     // The prompt, the response with four calls, the result of the first.
-    let world = World::new(vec![echo()]);
-    let (session, messages) = reopened(&world, &lines[..3].concat()).await;
+    let setup = Setup::new(vec![echo()]);
+    let (session, messages) = reopened(&setup, &lines[..3].concat()).await;
     let got = results(&messages[2]);
     assert_eq!(got[0], ("a", "changed 1", false));
     for (result, id) in got[1..].iter().zip(["b", "c", "d"]) {
         assert_eq!(result.0, id);
         assert!(result.1.contains("may have run") && result.2);
     }
-    assert!(world.on_disk().contains("\"repaired\":true"));
+    assert!(setup.on_disk().contains("\"repaired\":true"));
     assert_eq!(session.totals().requests, 2);
 }
 
@@ -115,9 +115,9 @@ async fn only_an_unfinished_turn_needs_to_be_continued() {
     let whole = varied_transcript(3).await;
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
     for count in 0..=lines.len() {
-        let world = World::new(vec![echo()]);
-        swarm_os::ensure_private_dir(world.path().parent().unwrap()).unwrap();
-        swarm_os::replace_alone(&world.path(), &lines[..count].concat()).unwrap();
+        let setup = Setup::new(vec![echo()]);
+        swarm_os::ensure_private_dir(setup.path().parent().unwrap()).unwrap();
+        swarm_os::replace_alone(&setup.path(), &lines[..count].concat()).unwrap();
         let answered = match count.checked_sub(1) {
             None => true,
             Some(last) => {
@@ -125,7 +125,7 @@ async fn only_an_unfinished_turn_needs_to_be_continued() {
                 last["message"]["stop_reason"] == "end_turn"
             }
         };
-        assert_eq!(world.open().needs_turn(), !answered, "after {count} lines");
+        assert_eq!(setup.open().needs_turn(), !answered, "after {count} lines");
     }
 }
 
@@ -167,8 +167,8 @@ proptest! {
                     Damage::Double(at) => lines.insert(at % n, lines[at % n].clone()),
                 }
             }
-            let world = World::new(vec![echo()]);
-            let (_, messages) = reopened(&world, &lines.concat()).await;
+            let setup = Setup::new(vec![echo()]);
+            let (_, messages) = reopened(&setup, &lines.concat()).await;
             assert_valid(&messages);
         });
     }
@@ -177,29 +177,29 @@ proptest! {
 #[test]
 fn a_broken_line_is_moved_to_another_file_and_reported() {
     let whole = {
-        let world = World::new(vec![]);
-        let mut session = world.open();
+        let setup = Setup::new(vec![]);
+        let mut session = setup.open();
         for name in ["m1", "m2", "m3"] {
             let message = Injected::message(MessageId::new(name), name);
             session.deliver(vec![message]).unwrap();
         }
-        world.on_disk()
+        setup.on_disk()
     };
     let mut lines: Vec<&str> = whole.lines().collect();
     lines[1] = "{\"type\":\"user\", oh";
-    let world = World::new(vec![]);
-    swarm_os::ensure_private_dir(world.path().parent().unwrap()).unwrap();
-    swarm_os::replace_alone(&world.path(), lines.join("\n").as_bytes()).unwrap();
+    let setup = Setup::new(vec![]);
+    swarm_os::ensure_private_dir(setup.path().parent().unwrap()).unwrap();
+    swarm_os::replace_alone(&setup.path(), lines.join("\n").as_bytes()).unwrap();
 
-    let session = world.open();
+    let session = setup.open();
     let [broken] = session.transcript().broken() else {
         panic!("{:?}", session.transcript().broken());
     };
     assert_eq!(broken.number, 2);
     assert!(session.has_message(&MessageId::new("m1")));
     assert!(session.has_message(&MessageId::new("m3")));
-    assert_eq!(world.on_disk(), format!("{}\n{}\n", lines[0], lines[2]));
-    let mut aside = world.path().into_os_string();
+    assert_eq!(setup.on_disk(), format!("{}\n{}\n", lines[0], lines[2]));
+    let mut aside = setup.path().into_os_string();
     aside.push(".broken");
     let kept = std::fs::read_to_string(aside).unwrap();
     assert_eq!(kept, format!("{}\n", lines[1]));
@@ -207,12 +207,12 @@ fn a_broken_line_is_moved_to_another_file_and_reported() {
 
 #[test]
 fn a_transcript_that_cannot_be_opened_names_its_path() {
-    let world = World::new(vec![]);
-    let file = world.scratch.path().join("file");
+    let setup = Setup::new(vec![]);
+    let file = setup.scratch.path().join("file");
     swarm_os::create_private_file(&file).unwrap();
     let path = transcript_path(&file, Path::new("/x"), SessionId::random());
     let clock = Arc::new(SystemClock);
-    let error = TranscriptFile::open(path.clone(), world.author(), clock).unwrap_err();
+    let error = TranscriptFile::open(path.clone(), setup.author(), clock).unwrap_err();
     assert!(
         error.to_string().contains(&path.display().to_string()),
         "{error}"

@@ -9,9 +9,9 @@ use swarm_model::{ContentBlock, ModelEvent, StopReason};
 use swarm_protocol::AgentEvent;
 
 use crate::model::{COST, call, reply, response, say, tool_use};
+use crate::setup::{Setup, on};
 use crate::tools::{Log, broken, change, crowd, echo, meet};
 use crate::valid::{assert_valid, results};
-use crate::world::{World, on};
 
 fn text(text: &str) -> serde_json::Value {
     json!({ "text": text })
@@ -19,8 +19,8 @@ fn text(text: &str) -> serde_json::Value {
 
 #[tokio::test]
 async fn adjacent_read_only_calls_run_in_parallel_and_keep_their_order() {
-    let world = World::new(vec![meet(3)]);
-    world.model.play([
+    let setup = Setup::new(vec![meet(3)]);
+    setup.model.play([
         call([
             ("a", "Meet", text("one")),
             ("b", "Meet", text("two")),
@@ -28,9 +28,9 @@ async fn adjacent_read_only_calls_run_in_parallel_and_keep_their_order() {
         ]),
         say("met"),
     ]);
-    let outcome = world.prompted().run_turn(on()).await;
+    let outcome = setup.prompted().run_turn(on()).await;
     assert_eq!(outcome.text, "met");
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     assert_eq!(
         results(&request.messages[2]),
         [
@@ -44,13 +44,13 @@ async fn adjacent_read_only_calls_run_in_parallel_and_keep_their_order() {
 #[tokio::test]
 async fn parallel_calls_are_limited() {
     let log = Log::default();
-    let mut world = World::new(vec![crowd(log.clone())]);
-    world.limits.parallel_calls = 2;
+    let mut setup = Setup::new(vec![crowd(log.clone())]);
+    setup.limits.parallel_calls = 2;
     let calls = ["a", "b", "c", "d", "e"].map(|id| tool_use(id, "Crowd", json!({})));
-    world
+    setup
         .model
         .play([reply(calls.to_vec(), StopReason::ToolUse), say("done")]);
-    world.prompted().run_turn(on()).await;
+    setup.prompted().run_turn(on()).await;
     let counts = log.lock().clone();
     assert_eq!(counts.len(), 5);
     assert_eq!(counts.iter().max().unwrap(), "2");
@@ -59,8 +59,8 @@ async fn parallel_calls_are_limited() {
 #[tokio::test]
 async fn mutating_calls_run_sequentially_in_order() {
     let log = Log::default();
-    let world = World::new(vec![change(log.clone()), echo()]);
-    world.model.play([
+    let setup = Setup::new(vec![change(log.clone()), echo()]);
+    setup.model.play([
         call([
             ("a", "Change", text("1")),
             ("b", "Echo", text("between")),
@@ -69,31 +69,31 @@ async fn mutating_calls_run_sequentially_in_order() {
         ]),
         say("done"),
     ]);
-    world.prompted().run_turn(on()).await;
+    setup.prompted().run_turn(on()).await;
     assert_eq!(
         *log.lock(),
         ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]
     );
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     let ids: Vec<_> = results(&request.messages[2]).iter().map(|r| r.0).collect();
     assert_eq!(ids, ["a", "b", "c", "d"]);
 }
 
 #[tokio::test]
 async fn unknown_tools_invalid_input_and_panics_give_error_results() {
-    let world = World::new(vec![echo(), broken()]);
+    let setup = Setup::new(vec![echo(), broken()]);
     let calls = vec![
         tool_use("a", "Fly", json!({})),
         tool_use("b", "Echo", json!("{\"text\": ")),
         tool_use("c", "Broken", json!({})),
         tool_use("d", "Echo", text("still here")),
     ];
-    world
+    setup
         .model
         .play([reply(calls, StopReason::ToolUse), say("ok")]);
-    let outcome = world.prompted().run_turn(on()).await;
+    let outcome = setup.prompted().run_turn(on()).await;
     assert!(outcome.is_finished());
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     assert_valid(&request.messages);
     let got = results(&request.messages[2]);
     assert!(got[0].1.contains("no tool `Fly`") && got[0].1.contains("Echo") && got[0].2);
@@ -112,12 +112,12 @@ async fn unknown_tools_invalid_input_and_panics_give_error_results() {
 
 #[tokio::test]
 async fn each_call_emits_start_and_end_events() {
-    let world = World::new(vec![echo()]);
-    world
+    let setup = Setup::new(vec![echo()]);
+    setup
         .model
         .play([call([("a", "Echo", text("hi"))]), say("done")]);
-    world.prompted().run_turn(on()).await;
-    let shown: Vec<_> = world
+    setup.prompted().run_turn(on()).await;
+    let shown: Vec<_> = setup
         .watcher
         .events()
         .into_iter()
@@ -149,16 +149,16 @@ async fn each_call_emits_start_and_end_events() {
 
 #[tokio::test]
 async fn totals_add_up_across_turns_and_restarts() {
-    let world = World::new(vec![echo()]);
-    world
+    let setup = Setup::new(vec![echo()]);
+    setup
         .model
         .play([call([("a", "Echo", text("hi"))]), say("one"), say("two")]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     let first = session.run_turn(on()).await.spent;
     assert_eq!((first.requests, first.tool_calls), (2, 1));
     assert_eq!(first.usage.total(), 2 * COST.total());
     drop(session);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     assert_eq!(session.totals(), first);
     let second = session.run_turn(on()).await.spent;
     assert_eq!((second.requests, second.tool_calls), (1, 0));
@@ -168,54 +168,54 @@ async fn totals_add_up_across_turns_and_restarts() {
 
 #[tokio::test]
 async fn the_last_text_is_kept_if_the_last_response_is_empty() {
-    let world = World::new(vec![echo()]);
+    let setup = Setup::new(vec![echo()]);
     let report = vec![
         ContentBlock::text("the report"),
         tool_use("a", "Echo", text("x")),
     ];
-    world.model.play([
+    setup.model.play([
         reply(report, StopReason::ToolUse),
         reply(vec![], StopReason::EndTurn),
         say("next"),
     ]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     assert_eq!(session.run_turn(on()).await.text, "the report");
     assert!(!session.needs_turn());
     session.deliver(vec![Injected::prompt("more")]).unwrap();
     session.run_turn(on()).await;
-    assert_valid(&world.model.last_request().messages);
+    assert_valid(&setup.model.last_request().messages);
 }
 
 #[tokio::test]
 async fn a_turn_without_input_fails() {
-    let world = World::new(vec![]);
-    let mut session = world.open();
+    let setup = Setup::new(vec![]);
+    let mut session = setup.open();
     let outcome = session.run_turn(on()).await;
     assert!(matches!(
         outcome.end,
         Err(TurnStop::Failed(AgentError::NothingToAnswer))
     ));
-    assert!(world.model.requests().is_empty());
+    assert!(setup.model.requests().is_empty());
 }
 
 #[test]
 fn duplicate_tool_names_are_rejected() {
-    let world = World::new(vec![echo(), echo()]);
-    let error = Session::open(world.transcript(), world.parts()).unwrap_err();
+    let setup = Setup::new(vec![echo(), echo()]);
+    let error = Session::open(setup.transcript(), setup.parts()).unwrap_err();
     assert!(error.to_string().contains("`Echo`"), "{error}");
 }
 
 #[tokio::test]
 async fn a_turn_can_run_in_a_spawned_task() {
-    let world = World::new(vec![]);
+    let setup = Setup::new(vec![]);
     let streamed = Ok(ModelEvent::Completed(response(
         vec![ContentBlock::text("hi")],
         StopReason::EndTurn,
     )));
-    world
+    setup
         .model
         .play([crate::model::Reply::Events(vec![streamed])]);
-    let session = Arc::new(Mutex::new(Some(world.prompted())));
+    let session = Arc::new(Mutex::new(Some(setup.prompted())));
     let mut session = session.lock().take().unwrap();
     let outcome = tokio::spawn(async move { session.run_turn(on()).await });
     assert_eq!(outcome.await.unwrap().text, "hi");

@@ -11,8 +11,8 @@ use swarm_agent::{
 use swarm_protocol::SystemClock;
 
 use crate::model::say;
+use crate::setup::{Setup, on};
 use crate::valid::texts;
-use crate::world::{World, on};
 
 /// A team whose member list the test sets.
 #[derive(Debug, Default)]
@@ -29,18 +29,18 @@ impl Brief for FakeTeam {
 }
 
 struct Fixture {
-    world: World,
+    setup: Setup,
     crew: Arc<FakeTeam>,
     cwd: PathBuf,
 }
 
 impl Fixture {
     fn new() -> Self {
-        let world = World::new(Vec::new());
-        let cwd = world.scratch.path().join("project");
+        let setup = Setup::new(Vec::new());
+        let cwd = setup.scratch.path().join("project");
         fs::create_dir_all(cwd.join(".git")).unwrap();
         let fixture = Self {
-            world,
+            setup,
             crew: Arc::default(),
             cwd,
         };
@@ -56,7 +56,7 @@ impl Fixture {
 
     /// Opens the session as a new process would.
     fn open(&self) -> Session {
-        let transcript = self.world.transcript();
+        let transcript = self.setup.transcript();
         let host = HostFacts::default();
         let at = PromptEnvironment {
             cwd: &self.cwd,
@@ -68,7 +68,7 @@ impl Fixture {
             team: &self.crew.facts(),
         };
         let environment = AgentEnvironment::of(transcript.path(), &at, Arc::new(SystemClock));
-        let mut parts = self.world.parts();
+        let mut parts = self.setup.parts();
         parts.system = vec![environment.section().to_owned()];
         parts.environment = Some(Arc::new(environment));
         parts.brief = Some(self.crew.clone());
@@ -77,10 +77,10 @@ impl Fixture {
 
     /// Runs a turn and returns its system prompt and the texts of its last user message.
     async fn turn(&self, session: &mut Session) -> (String, Vec<String>) {
-        self.world.model.play([say("done")]);
+        self.setup.model.play([say("done")]);
         session.deliver(vec![Injected::prompt("go on")]).unwrap();
         session.run_turn(on()).await;
-        let request = self.world.model.last_request();
+        let request = self.setup.model.last_request();
         let system = request.system.iter().map(|block| block.text.clone());
         let told = texts(request.messages.last().unwrap());
         let told = told.into_iter().map(str::to_owned);

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::model::{Asked, response, tool_use};
-use crate::world::World;
+use crate::setup::Setup;
 
 /// One response of a script.
 #[derive(Debug, Clone)]
@@ -163,7 +163,7 @@ impl ModelFactory for Models {
 
 /// An agent `bob` and its sub-agents.
 pub(crate) struct Family {
-    pub(crate) world: World,
+    pub(crate) setup: Setup,
     pub(crate) cast: Arc<Cast>,
     pub(crate) agents: Arc<SubAgents>,
     pub(crate) session: Session,
@@ -178,21 +178,21 @@ pub(crate) fn definition(name: &str) -> AgentDefinition {
 }
 
 impl Family {
-    pub(crate) fn new(world: World) -> Self {
-        Self::with_spawner(world, Arc::new(NoTeammates))
+    pub(crate) fn new(setup: Setup) -> Self {
+        Self::with_spawner(setup, Arc::new(NoTeammates))
     }
 
-    pub(crate) fn with_spawner(world: World, spawner: Arc<dyn Teammates>) -> Self {
-        Self::with_teammates(world, AgentConfig::default(), spawner)
+    pub(crate) fn with_spawner(setup: Setup, spawner: Arc<dyn Teammates>) -> Self {
+        Self::with_teammates(setup, AgentConfig::default(), spawner)
     }
 
-    pub(crate) fn of(world: World, definitions: Vec<AgentDefinition>, limits: AgentLimits) -> Self {
+    pub(crate) fn of(setup: Setup, definitions: Vec<AgentDefinition>, limits: AgentLimits) -> Self {
         let agent_config = AgentConfig {
             agents: AgentCatalog::new(definitions),
             limits,
             ..AgentConfig::default()
         };
-        Self::configured(world, agent_config)
+        Self::configured(setup, agent_config)
     }
 
     /// Creates a `bob` with a definition.
@@ -205,20 +205,20 @@ impl Family {
             agents: AgentCatalog::new(definitions),
             ..AgentConfig::default()
         };
-        let world = World::new(builtin());
-        Self::build(world, spawner, agent_config, Some(own), Arc::default())
+        let setup = Setup::new(builtin());
+        Self::build(setup, spawner, agent_config, Some(own), Arc::default())
     }
 
-    pub(crate) fn configured(world: World, agent_config: AgentConfig) -> Self {
-        Self::with_teammates(world, agent_config, Arc::new(NoTeammates))
+    pub(crate) fn configured(setup: Setup, agent_config: AgentConfig) -> Self {
+        Self::with_teammates(setup, agent_config, Arc::new(NoTeammates))
     }
 
     pub(crate) fn with_teammates(
-        world: World,
+        setup: Setup,
         agent_config: AgentConfig,
         teammates: Arc<dyn Teammates>,
     ) -> Self {
-        Self::build(world, teammates, agent_config, None, Arc::default())
+        Self::build(setup, teammates, agent_config, None, Arc::default())
     }
 
     /// Opens the same agent in a new process, after this one has terminated.
@@ -228,11 +228,11 @@ impl Family {
             ..AgentConfig::default()
         };
         let spawner = Arc::new(NoTeammates);
-        Self::build(self.world, spawner, agent_config, None, self.cast)
+        Self::build(self.setup, spawner, agent_config, None, self.cast)
     }
 
     fn build(
-        world: World,
+        setup: Setup,
         spawner: Arc<dyn Teammates>,
         agent_config: AgentConfig,
         own: Option<&AgentDefinition>,
@@ -246,22 +246,22 @@ impl Family {
             isolator: None,
             servers: None,
             clock: Arc::new(SystemClock),
-            root: world.scratch.path().to_owned(),
+            root: setup.scratch.path().to_owned(),
             host: swarm_agent::HostFacts::default(),
         });
-        let transcript = world.transcript();
+        let transcript = setup.transcript();
         let mut parts = AgentParts {
             model: cast.clone(),
             limits: SessionLimits {
                 max_turns: 50,
-                ..world.limits.clone()
+                ..setup.limits.clone()
             },
-            ..world.parts()
+            ..setup.parts()
         };
         agents.attach(&mut parts, spawner, own, &transcript);
         let session = Session::open(transcript, parts).unwrap();
         Self {
-            world,
+            setup,
             cast,
             agents,
             session,
@@ -316,7 +316,7 @@ impl Family {
     /// Returns the highest number of concurrent sub-agents according to the events.
     pub(crate) fn most_at_once(&self) -> usize {
         let (mut now, mut most) = (0_usize, 0);
-        for event in self.world.watcher.events() {
+        for event in self.setup.watcher.events() {
             match event {
                 AgentEvent::SubAgentStarted { .. } => {
                     now += 1;
@@ -331,7 +331,7 @@ impl Family {
 
     /// Returns the content of the only sub-agent's file with this ending.
     pub(crate) fn file(&self, ending: &str) -> String {
-        let directory = self.world.path().with_extension("").join("subagents");
+        let directory = self.setup.path().with_extension("").join("subagents");
         let mut found = std::fs::read_dir(directory).unwrap().flatten();
         let file = found.find(|file| file.file_name().to_string_lossy().ends_with(ending));
         std::fs::read_to_string(file.unwrap().path()).unwrap()
@@ -339,7 +339,7 @@ impl Family {
 
     /// Returns the ids in start order.
     pub(crate) fn ids(&self) -> Vec<String> {
-        let events = self.world.watcher.events();
+        let events = self.setup.watcher.events();
         let ids = events.into_iter().filter_map(|event| match event {
             AgentEvent::SubAgentStarted { id, .. } => Some(id.to_string()),
             _ => None,

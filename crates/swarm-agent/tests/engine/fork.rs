@@ -8,9 +8,9 @@ use swarm_tools::builtin;
 
 use crate::family::{Family, Line, calls, definition, says};
 use crate::model::Asked;
+use crate::setup::Setup;
 use crate::sub_agents::agent;
 use crate::tools::acting;
-use crate::world::World;
 
 fn limits() -> AgentLimits {
     AgentLimits {
@@ -22,7 +22,7 @@ fn limits() -> AgentLimits {
 }
 
 fn family() -> Family {
-    Family::of(World::new(builtin()), vec![definition("finder")], limits())
+    Family::of(Setup::new(builtin()), vec![definition("finder")], limits())
 }
 
 /// An Agent call without a type.
@@ -158,7 +158,7 @@ async fn without_forks_a_call_without_type_starts_a_general_purpose_agent() {
         fork: false,
         ..limits()
     };
-    let mut family = Family::of(World::new(builtin()), vec![], off);
+    let mut family = Family::of(Setup::new(builtin()), vec![], off);
     let named = fork("all", json!({"subagent_type": "fork"}));
     family.plays(
         "bob",
@@ -179,13 +179,13 @@ async fn without_forks_a_call_without_type_starts_a_general_purpose_agent() {
 async fn a_deny_rule_can_forbid_forks() {
     let mut rules = RuleSet::default();
     rules.add(Behavior::Deny, Rule::parse("Agent(fork)").unwrap(), "test");
-    let mut world = World::new(builtin());
-    world.rights = std::sync::Arc::new(swarm_agent::Rights::new(
+    let mut setup = Setup::new(builtin());
+    setup.rights = std::sync::Arc::new(swarm_agent::Rights::new(
         PermissionMode::BypassPermissions,
         rules,
         PermissionMode::BypassPermissions,
     ));
-    let mut family = Family::of(world, vec![], limits());
+    let mut family = Family::of(setup, vec![], limits());
     family.plays("bob", [calls([fork("all", json!({}))]), says("done")]);
     family.turn("go").await;
     let (result, is_error) = family.results().remove(0);
@@ -236,8 +236,8 @@ async fn a_fork_can_run_in_the_background() {
 #[tokio::test]
 async fn a_fork_cannot_use_team_tools() {
     let names = ["SendMessage", "TaskUpdate", "TeamDelete", "TaskList"];
-    let world = World::new(names.map(acting).to_vec());
-    let mut family = Family::of(world, vec![], limits());
+    let setup = Setup::new(names.map(acting).to_vec());
+    let mut family = Family::of(setup, vec![], limits());
     family.plays("bob", [calls([fork("one", json!({}))]), says("done")]);
     let all = names.map(|name| (name, json!({})));
     family.plays("bob/fork", [calls(all), says("over")]);

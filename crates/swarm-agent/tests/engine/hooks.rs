@@ -15,14 +15,14 @@ use swarm_protocol::{PermissionMode, Skill, SystemClock};
 use swarm_tools::builtin;
 
 use crate::model::{Reply, call, say};
+use crate::setup::{Setup, hooks_in, on, rights};
 use crate::tools::{acting, disclosing, echo, failing, long, stopping};
-use crate::world::{World, hooks_in, on, rights};
 
-/// A world with hooks, given as event, matcher and command line. Each hook records its input and
+/// A setup with hooks, given as event, matcher and command line. Each hook records its input and
 /// then runs its command line.
-fn hooked(tools: Vec<Arc<dyn swarm_tools::Tool>>, hooks: &[(&str, &str, &str)]) -> World {
-    let mut world = World::new(tools);
-    let file = world.scratch.path().join("hook_inputs.jsonl");
+fn hooked(tools: Vec<Arc<dyn swarm_tools::Tool>>, hooks: &[(&str, &str, &str)]) -> Setup {
+    let mut setup = Setup::new(tools);
+    let file = setup.scratch.path().join("hook_inputs.jsonl");
     let mut settings = json!({});
     for (event, matcher, line) in hooks {
         let command = format!("cat >> {}; {line}", file.display());
@@ -32,13 +32,13 @@ fn hooked(tools: Vec<Arc<dyn swarm_tools::Tool>>, hooks: &[(&str, &str, &str)]) 
             None => settings[event] = json!([group]),
         }
     }
-    world.hooks = hooks_in(world.scratch.path(), &settings);
-    world
+    setup.hooks = hooks_in(setup.scratch.path(), &settings);
+    setup
 }
 
 /// Returns the inputs of an event's hooks in order.
-fn hook_inputs(world: &World, event: &str) -> Vec<Value> {
-    let file = world.scratch.path().join("hook_inputs.jsonl");
+fn hook_inputs(setup: &Setup, event: &str) -> Vec<Value> {
+    let file = setup.scratch.path().join("hook_inputs.jsonl");
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     lines
@@ -47,24 +47,24 @@ fn hook_inputs(world: &World, event: &str) -> Vec<Value> {
 }
 
 /// Returns a session with a prompt and its working directory `work`, which exists.
-fn session_in_directory(world: &World) -> (Session, PathBuf) {
-    let work = world.scratch.path().canonicalize().unwrap().join("work");
+fn session_in_directory(setup: &Setup) -> (Session, PathBuf) {
+    let work = setup.scratch.path().canonicalize().unwrap().join("work");
     std::fs::create_dir_all(&work).unwrap();
-    let mut parts = world.parts();
+    let mut parts = setup.parts();
     parts.tool_context.cwd.clone_from(&work);
     parts.tool_context.env = Arc::new(BTreeMap::from([(
         "PATH".to_owned(),
         "/usr/bin:/bin".to_owned(),
     )]));
-    let mut session = Session::open(world.transcript(), parts).unwrap();
+    let mut session = Session::open(setup.transcript(), parts).unwrap();
     let prompt = Injected::prompt("do it");
     session.deliver(vec![prompt]).unwrap();
     (session, work)
 }
 
 /// Returns the text of the last tool result.
-fn last_result(world: &World) -> String {
-    let request = world.model.last_request();
+fn last_result(setup: &Setup) -> String {
+    let request = setup.model.last_request();
     let last = request.messages.last().unwrap();
     format!("{:?}", last.content)
 }
@@ -77,14 +77,14 @@ async fn a_matcher_applies_to_all_names_of_a_tool() {
         ("^TaskStop$", "KillShell"),
     ] {
         let guard = [("PreToolUse", matcher, "echo not that >&2; exit 2")];
-        let world = hooked(vec![stopping()], &guard);
+        let setup = hooked(vec![stopping()], &guard);
         let stop = call([("a", called, json!({}))]);
-        world.model.play([stop, say("done")]);
-        world.prompted().run_turn(on()).await;
-        let result = last_result(&world);
+        setup.model.play([stop, say("done")]);
+        setup.prompted().run_turn(on()).await;
+        let result = last_result(&setup);
         assert!(result.contains("a hook refuses it. not that"), "{result}");
         assert_eq!(
-            hook_inputs(&world, "PreToolUse")[0]["tool_name"],
+            hook_inputs(&setup, "PreToolUse")[0]["tool_name"],
             "TaskStop"
         );
     }
@@ -92,10 +92,10 @@ async fn a_matcher_applies_to_all_names_of_a_tool() {
 
 #[tokio::test]
 async fn tool_responses_for_hooks_are_objects_as_in_claude_code() {
-    let world = hooked(builtin(), &[("PostToolUse", "*", "true")]);
-    let (mut session, work) = session_in_directory(&world);
+    let setup = hooked(builtin(), &[("PostToolUse", "*", "true")]);
+    let (mut session, work) = session_in_directory(&setup);
     let path = work.join("a.txt");
-    world.model.play([
+    setup.model.play([
         call([
             (
                 "1",
@@ -115,7 +115,7 @@ async fn tool_responses_for_hooks_are_objects_as_in_claude_code() {
         say("done"),
     ]);
     session.run_turn(on()).await;
-    let inputs = hook_inputs(&world, "PostToolUse");
+    let inputs = hook_inputs(&setup, "PostToolUse");
     let responses: Vec<_> = inputs
         .iter()
         .map(|one| one["tool_response"].clone())
@@ -140,7 +140,7 @@ async fn tool_responses_for_hooks_are_objects_as_in_claude_code() {
 #[tokio::test]
 async fn failure_hooks_receive_the_error_and_add_context() {
     let line = r#"echo '{"hookSpecificOutput": {"additionalContext": "try the other one"}}'"#;
-    let world = hooked(
+    let setup = hooked(
         vec![failing(), echo()],
         &[
             ("PostToolUseFailure", "Failing|Echo", line),
@@ -151,9 +151,9 @@ async fn failure_hooks_receive_the_error_and_add_context() {
         ("a", "Failing", json!({"x": 1})),
         ("b", "Echo", json!({"text": "hi"})),
     ]);
-    world.model.play([both, say("done")]);
-    world.prompted().run_turn(on()).await;
-    let failures = hook_inputs(&world, "PostToolUseFailure");
+    setup.model.play([both, say("done")]);
+    setup.prompted().run_turn(on()).await;
+    let failures = hook_inputs(&setup, "PostToolUseFailure");
     assert_eq!(failures.len(), 1, "{failures:?}");
     let failure = &failures[0];
     assert_eq!(failure["tool_name"], "Failing");
@@ -162,8 +162,8 @@ async fn failure_hooks_receive_the_error_and_add_context() {
     assert_eq!(failure["error"], "it does not work");
     assert_eq!(failure["is_interrupt"], false);
     assert!(failure["duration_ms"].is_u64());
-    assert!(hook_inputs(&world, "PostToolUse").is_empty());
-    let request = format!("{:?}", world.model.last_request().messages);
+    assert!(hook_inputs(&setup, "PostToolUse").is_empty());
+    let request = format!("{:?}", setup.model.last_request().messages);
     assert!(
         request.contains("A user hook says: try the other one"),
         "{request}"
@@ -173,13 +173,13 @@ async fn failure_hooks_receive_the_error_and_add_context() {
 #[tokio::test]
 async fn an_interrupted_call_is_marked_as_interrupt() {
     let started = Arc::new(tokio::sync::Notify::new());
-    let mut world = hooked(
+    let mut setup = hooked(
         vec![long(started.clone(), false)],
         &[("PostToolUseFailure", "*", "true")],
     );
-    world.limits.cancel_grace = std::time::Duration::from_secs(20);
-    world.model.play([call([("a", "Long", json!({}))])]);
-    let mut session = world.prompted();
+    setup.limits.cancel_grace = std::time::Duration::from_secs(20);
+    setup.model.play([call([("a", "Long", json!({}))])]);
+    let mut session = setup.prompted();
     let stop = on();
     let turn = session.run_turn(stop.clone());
     tokio::join!(turn, async {
@@ -187,28 +187,28 @@ async fn an_interrupted_call_is_marked_as_interrupt() {
         stop.cancel();
     });
     assert_eq!(
-        hook_inputs(&world, "PostToolUseFailure")[0]["is_interrupt"],
+        hook_inputs(&setup, "PostToolUseFailure")[0]["is_interrupt"],
         true
     );
 }
 
 #[tokio::test]
 async fn a_batch_hook_runs_once_and_can_stop_the_turn() {
-    let world = hooked(
+    let setup = hooked(
         vec![echo(), acting("Act")],
         &[("PostToolBatch", "", "echo enough >&2; exit 2")],
     );
-    world.model.play([call([
+    setup.model.play([call([
         ("a", "Echo", json!({"text": "hi"})),
         ("b", "Act", json!({})),
     ])]);
-    let outcome = world.prompted().run_turn(on()).await;
+    let outcome = setup.prompted().run_turn(on()).await;
     assert_eq!(outcome.word(), "stopped_by_hook");
     assert_eq!(
         outcome.trouble().unwrap(),
         "a hook stopped the turn: enough"
     );
-    let batches = hook_inputs(&world, "PostToolBatch");
+    let batches = hook_inputs(&setup, "PostToolBatch");
     assert_eq!(batches.len(), 1);
     assert_eq!(
         batches[0]["tool_calls"][0],
@@ -221,35 +221,35 @@ async fn a_batch_hook_runs_once_and_can_stop_the_turn() {
 #[tokio::test]
 async fn context_of_a_batch_hook_is_in_the_next_request() {
     let line = r#"echo '{"hookSpecificOutput": {"additionalContext": "format it"}}'"#;
-    let world = hooked(vec![echo()], &[("PostToolBatch", "", line)]);
-    world
+    let setup = hooked(vec![echo()], &[("PostToolBatch", "", line)]);
+    setup
         .model
         .play([call([("a", "Echo", json!({"text": "hi"}))]), say("done")]);
-    world.prompted().run_turn(on()).await;
-    let request = format!("{:?}", world.model.last_request().messages);
+    setup.prompted().run_turn(on()).await;
+    let request = format!("{:?}", setup.model.last_request().messages);
     assert!(request.contains("format it"), "{request}");
 }
 
 #[tokio::test]
 async fn permission_denied_hooks_receive_the_reason_and_can_allow_a_retry() {
     let line = r#"echo '{"hookSpecificOutput": {"retry": true}}'"#;
-    let mut world = hooked(vec![acting("Act")], &[("PermissionDenied", "Act", line)]);
-    world.rights = rights(PermissionMode::Default);
-    world
+    let mut setup = hooked(vec![acting("Act")], &[("PermissionDenied", "Act", line)]);
+    setup.rights = rights(PermissionMode::Default);
+    setup
         .gate
         .answers
         .lock()
         .push_back(PermissionOutcome::deny("not today"));
-    world
+    setup
         .model
         .play([call([("a", "Act", json!({"x": 1}))]), say("done")]);
-    world.prompted().run_turn(on()).await;
-    let denied = &hook_inputs(&world, "PermissionDenied")[0];
+    setup.prompted().run_turn(on()).await;
+    let denied = &hook_inputs(&setup, "PermissionDenied")[0];
     assert_eq!(denied["tool_name"], "Act");
     assert_eq!(denied["tool_input"], json!({"x": 1}));
     assert_eq!(denied["tool_use_id"], "a");
     assert_eq!(denied["reason"], "not today");
-    let result = last_result(&world);
+    let result = last_result(&setup);
     assert!(
         result.contains("permission denied. not today A user hook says that you may try"),
         "{result}"
@@ -269,26 +269,26 @@ async fn stop_failure_hooks_receive_the_kind_of_error() {
         ),
         (ModelError::Billing("pay".into()), "billing_error"),
     ] {
-        let world = hooked(
+        let setup = hooked(
             vec![],
             &[("StopFailure", kind, "true"), ("Stop", "", "true")],
         );
-        world.model.play([Reply::Events(vec![Err(error)])]);
-        world.prompted().run_turn(on()).await;
-        let failure = &hook_inputs(&world, "StopFailure")[0];
+        setup.model.play([Reply::Events(vec![Err(error)])]);
+        setup.prompted().run_turn(on()).await;
+        let failure = &hook_inputs(&setup, "StopFailure")[0];
         assert_eq!(failure["error"], kind);
         let details = failure["error_details"].as_str().unwrap();
         assert!(!details.is_empty() && failure["last_assistant_message"] == details);
-        assert!(hook_inputs(&world, "Stop").is_empty());
+        assert!(hook_inputs(&setup, "Stop").is_empty());
     }
 }
 
 #[tokio::test]
 async fn a_directory_change_of_the_shell_runs_hooks() {
-    let world = hooked(builtin(), &[("CwdChanged", "", "true")]);
-    let (mut session, work) = session_in_directory(&world);
+    let setup = hooked(builtin(), &[("CwdChanged", "", "true")]);
+    let (mut session, work) = session_in_directory(&setup);
     std::fs::create_dir(work.join("sub")).unwrap();
-    world.model.play([
+    setup.model.play([
         call([
             ("a", "Bash", json!({"command": "cd sub"})),
             ("b", "Bash", json!({"command": "pwd"})),
@@ -296,7 +296,7 @@ async fn a_directory_change_of_the_shell_runs_hooks() {
         say("done"),
     ]);
     session.run_turn(on()).await;
-    let changes = hook_inputs(&world, "CwdChanged");
+    let changes = hook_inputs(&setup, "CwdChanged");
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!(changes[0]["old_cwd"], json!(work));
     assert_eq!(changes[0]["new_cwd"], json!(work.join("sub")));
@@ -304,12 +304,12 @@ async fn a_directory_change_of_the_shell_runs_hooks() {
 
 #[tokio::test]
 async fn a_directory_added_by_an_approval_runs_hooks() {
-    let mut world = hooked(
+    let mut setup = hooked(
         vec![acting("Act")],
         &[("DirectoryAdded", "permission_update", "true")],
     );
-    world.rights = rights(PermissionMode::Default);
-    world
+    setup.rights = rights(PermissionMode::Default);
+    setup
         .gate
         .answers
         .lock()
@@ -320,19 +320,19 @@ async fn a_directory_added_by_an_approval_runs_hooks() {
                 destination: Destination::Session,
             }],
         });
-    world
+    setup
         .model
         .play([call([("a", "Act", json!({}))]), say("done")]);
-    world.prompted().run_turn(on()).await;
-    let added = &hook_inputs(&world, "DirectoryAdded")[0];
+    setup.prompted().run_turn(on()).await;
+    let added = &hook_inputs(&setup, "DirectoryAdded")[0];
     assert_eq!(added["directory"], "/srv/data");
     assert_eq!(added["source"], "permission_update");
 }
 
 #[tokio::test]
 async fn instruction_hooks_receive_the_load_reason() {
-    let world = hooked(builtin(), &[("InstructionsLoaded", "", "true")]);
-    let (session, work) = session_in_directory(&world);
+    let setup = hooked(builtin(), &[("InstructionsLoaded", "", "true")]);
+    let (session, work) = session_in_directory(&setup);
     drop(session);
     let put = |path: &str, text: &str| {
         let path = work.join(path);
@@ -345,26 +345,26 @@ async fn instruction_hooks_receive_the_load_reason() {
     put(".claude/rules/rust.md", "---\npaths: '**/*.rs'\n---\nRust.");
     put("sub/a.rs", "fn main() {}");
     put(".git/HEAD", "");
-    let mut parts = world.parts();
+    let mut parts = setup.parts();
     parts.tool_context.cwd.clone_from(&work);
     parts.instructions = Some(Arc::new(InstructionSources {
         settings: InstructionSettings {
             files: vec!["CLAUDE.md".into()],
             ..InstructionSettings::default()
         },
-        managed: world.scratch.path().join("none.md"),
-        root: world.scratch.path().join("root"),
+        managed: setup.scratch.path().join("none.md"),
+        root: setup.scratch.path().join("root"),
         home: None,
         unreadable: ReadFilter::denials(&RuleSet::default(), &work, None),
     }));
-    let path = world.scratch.path().join("other.jsonl");
-    let file = TranscriptFile::open(path, world.author(), Arc::new(SystemClock)).unwrap();
+    let path = setup.scratch.path().join("other.jsonl");
+    let file = TranscriptFile::open(path, setup.author(), Arc::new(SystemClock)).unwrap();
     let mut session = Session::open(file, parts).unwrap();
     session.deliver(vec![Injected::prompt("do it")]).unwrap();
     let read = json!({"file_path": work.join("sub/a.rs")});
-    world.model.play([call([("a", "Read", read)]), say("done")]);
+    setup.model.play([call([("a", "Read", read)]), say("done")]);
     session.run_turn(on()).await;
-    let inputs = hook_inputs(&world, "InstructionsLoaded");
+    let inputs = hook_inputs(&setup, "InstructionsLoaded");
     let of = |path: &str| {
         let path = json!(work.join(path));
         inputs
@@ -391,16 +391,16 @@ async fn instruction_hooks_receive_the_load_reason() {
 
 #[tokio::test]
 async fn expansion_hooks_receive_the_skill_and_can_block_it() {
-    let world = hooked(
+    let setup = hooked(
         vec![],
         &[
             ("UserPromptExpansion", "deploy", "echo not now >&2; exit 2"),
             ("UserPromptExpansion", "review", "echo look twice"),
         ],
     );
-    let mut parts = world.parts();
+    let mut parts = setup.parts();
     let skills = ["deploy", "review"].map(|name| {
-        let path = world.scratch.path().join(name);
+        let path = setup.scratch.path().join(name);
         swarm_os::replace_alone(&path, name.to_uppercase().as_bytes()).unwrap();
         Skill {
             name: name.into(),
@@ -409,20 +409,20 @@ async fn expansion_hooks_receive_the_skill_and_can_block_it() {
         }
     });
     parts.skills = Arc::new(skills);
-    let mut session = Session::open(world.transcript(), parts).unwrap();
+    let mut session = Session::open(setup.transcript(), parts).unwrap();
     let prompts = ["/deploy it now", "/review"].map(Injected::prompt).to_vec();
     let submitted = session.submit(vec![], prompts, &on()).await.unwrap();
     assert_eq!(submitted.withheld[0].why, "not now");
-    let inputs = hook_inputs(&world, "UserPromptExpansion");
+    let inputs = hook_inputs(&setup, "UserPromptExpansion");
     let first = &inputs[0];
     assert_eq!(first["expansion_type"], "slash_command");
     assert_eq!(first["command_name"], "deploy");
     assert_eq!(first["command_args"], "it now");
     assert_eq!(first["command_source"], "skill");
     assert_eq!(first["prompt"], "/deploy it now");
-    world.model.play([say("done")]);
+    setup.model.play([say("done")]);
     session.run_turn(on()).await;
-    let heard = format!("{:?}", world.model.last_request().messages);
+    let heard = format!("{:?}", setup.model.last_request().messages);
     assert!(
         heard.contains("REVIEW") && heard.contains("look twice"),
         "{heard}"
@@ -433,8 +433,8 @@ async fn expansion_hooks_receive_the_skill_and_can_block_it() {
 #[tokio::test]
 async fn a_hook_that_stops_the_agent_before_a_turn_ends_that_turn_without_a_request() {
     let stop = r#"echo '{"continue": false, "stopReason": "not today"}'"#;
-    let world = hooked(vec![], &[("SessionStart", "startup", stop)]);
-    let mut session = world.open();
+    let setup = hooked(vec![], &[("SessionStart", "startup", stop)]);
+    let mut session = setup.open();
     assert_eq!(session.fire_start("startup", &on()).await, None);
     session.deliver(vec![Injected::prompt("do it")]).unwrap();
     assert_eq!(session.halted().as_deref(), Some("not today"));
@@ -444,9 +444,9 @@ async fn a_hook_that_stops_the_agent_before_a_turn_ends_that_turn_without_a_requ
         outcome.trouble().unwrap(),
         "a hook stopped the turn: not today"
     );
-    assert!(world.model.requests().is_empty());
+    assert!(setup.model.requests().is_empty());
     assert!(!session.needs_turn());
-    world.model.play([say("done")]);
+    setup.model.play([say("done")]);
     session.deliver(vec![Injected::prompt("and now")]).unwrap();
     let next = session.run_turn(on()).await;
     assert!(next.is_finished(), "only one turn is stopped: {next:?}");
@@ -455,23 +455,23 @@ async fn a_hook_that_stops_the_agent_before_a_turn_ends_that_turn_without_a_requ
 #[tokio::test]
 async fn a_prompt_hook_that_stops_the_agent_withholds_the_prompt_and_ends_the_turn() {
     let stop = r#"echo '{"continue": false, "stopReason": "not today"}'"#;
-    let world = hooked(vec![], &[("UserPromptSubmit", "", stop)]);
-    let mut session = world.open();
+    let setup = hooked(vec![], &[("UserPromptSubmit", "", stop)]);
+    let mut session = setup.open();
     let prompt = vec![Injected::prompt("the secret is 7")];
     let submitted = session.submit(vec![], prompt, &on()).await.unwrap();
     assert_eq!(submitted.withheld[0].why, "not today");
     let outcome = session.run_turn(on()).await;
     assert_eq!(outcome.word(), "stopped_by_hook");
-    assert!(world.model.requests().is_empty());
-    assert!(!world.on_disk().contains("the secret"));
+    assert!(setup.model.requests().is_empty());
+    assert!(!setup.on_disk().contains("the secret"));
 }
 
 #[tokio::test]
 async fn the_reason_of_a_stop_hook_is_kept_until_the_next_turn() {
     let stop = r#"if [ ! -e seen ]; then touch seen; echo '{"continue": false, "stopReason": "enough"}'; fi"#;
-    let world = hooked(vec![], &[("Stop", "", stop)]);
-    world.model.play([say("done"), say("done again")]);
-    let mut session = world.prompted();
+    let setup = hooked(vec![], &[("Stop", "", stop)]);
+    setup.model.play([say("done"), say("done again")]);
+    let mut session = setup.prompted();
     assert!(session.run_turn(on()).await.is_finished());
     assert_eq!(session.stop_reason(), Some("enough"));
     session.deliver(vec![Injected::prompt("and now")]).unwrap();
@@ -483,19 +483,19 @@ async fn the_reason_of_a_stop_hook_is_kept_until_the_next_turn() {
 async fn neither_mode_nor_rule_nor_hook_answers_for_the_person() {
     let allow = r#"echo '{"hookSpecificOutput": {"permissionDecision": "allow", "decision": {"behavior": "allow"}}}'"#;
     let hooks = [("PreToolUse", "", allow), ("PermissionRequest", "", allow)];
-    let mut world = hooked(vec![disclosing()], &hooks);
+    let mut setup = hooked(vec![disclosing()], &hooks);
     let mut rules = RuleSet::default();
     rules.add(Behavior::Allow, Rule::parse("Disclose").unwrap(), "test");
     let widest = PermissionMode::BypassPermissions;
-    world.rights = Arc::new(Rights::new(widest, rules, widest));
+    setup.rights = Arc::new(Rights::new(widest, rules, widest));
     let calls = [("a", "Disclose", json!({})), ("b", "Disclose", json!({}))];
-    world.model.play([call(calls), say("done")]);
+    setup.model.play([call(calls), say("done")]);
     let yes = PermissionOutcome::allow(None);
     let no = PermissionOutcome::deny("not that");
-    world.gate.answers.lock().extend([yes, no]);
-    world.prompted().run_turn(on()).await;
-    let asked = world.gate.asked.lock();
+    setup.gate.answers.lock().extend([yes, no]);
+    setup.prompted().run_turn(on()).await;
+    let asked = setup.gate.asked.lock();
     assert_eq!(asked.len(), 2);
     assert!(asked.iter().all(|request| request.suggestions.is_empty()));
-    assert!(last_result(&world).contains("not that"));
+    assert!(last_result(&setup).contains("not that"));
 }

@@ -6,30 +6,30 @@ use swarm_model::{ContentBlock, StopReason};
 use swarm_protocol::AgentEvent;
 
 use crate::model::{call, reply, say, tool_use};
+use crate::setup::{Setup, on};
 use crate::tools::echo;
 use crate::valid::{assert_valid, results, texts};
-use crate::world::{World, on};
 
 #[tokio::test]
 async fn a_turn_that_reaches_its_limit_reports_it() {
-    let mut world = World::new(vec![echo()]);
-    world.limits.max_turns = 2;
+    let mut setup = Setup::new(vec![echo()]);
+    setup.limits.max_turns = 2;
     let working = vec![
         ContentBlock::text("half of it is done"),
         tool_use("a", "Echo", json!({"text": "x"})),
     ];
-    world.model.play([
+    setup.model.play([
         reply(working, StopReason::ToolUse),
         call([("b", "Echo", json!({"text": "y"}))]),
         say("the rest"),
     ]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     let outcome = session.run_turn(on()).await;
     assert!(matches!(outcome.end, Err(TurnStop::Limit)));
     assert!(outcome.text.contains("limit of 2"));
     assert!(outcome.text.contains("half of it is done"));
     assert!(!session.needs_turn());
-    let ended = world.watcher.events().pop().unwrap();
+    let ended = setup.watcher.events().pop().unwrap();
     assert!(matches!(
         ended,
         AgentEvent::TurnEnded { error: Some(_), .. }
@@ -37,12 +37,12 @@ async fn a_turn_that_reaches_its_limit_reports_it() {
 
     // A restart does not continue the turn, but a message does, and the model knows about the
     // limit.
-    let mut session = world.open();
+    let mut session = setup.open();
     assert!(!session.needs_turn());
     session.deliver(vec![Injected::prompt("go on")]).unwrap();
     assert!(session.needs_turn());
     assert_eq!(session.run_turn(on()).await.text, "the rest");
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     assert_valid(&request.messages);
     let (stopped, next) = (&request.messages[4], &request.messages[5]);
     assert_eq!(results(stopped), [("b", "y", false)]);
@@ -52,16 +52,16 @@ async fn a_turn_that_reaches_its_limit_reports_it() {
 
 #[tokio::test]
 async fn a_truncated_text_is_continued_once_and_joined() {
-    let world = World::new(vec![]);
+    let setup = Setup::new(vec![]);
     let cut = |text: &str| reply(vec![ContentBlock::text(text)], StopReason::MaxTokens);
-    world.model.play([cut("one, tw"), say("o, three")]);
-    let mut session = world.prompted();
+    setup.model.play([cut("one, tw"), say("o, three")]);
+    let mut session = setup.prompted();
     assert_eq!(session.run_turn(on()).await.text, "one, two, three");
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     assert_valid(&request.messages);
     assert!(texts(&request.messages[2])[0].contains("cut off"));
 
-    world.model.play([cut("one, tw"), cut("o, thr")]);
+    setup.model.play([cut("one, tw"), cut("o, thr")]);
     session.deliver(vec![Injected::prompt("again")]).unwrap();
     let outcome = session.run_turn(on()).await;
     assert!(outcome.is_finished());
@@ -74,16 +74,16 @@ async fn a_truncated_text_is_continued_once_and_joined() {
 
 #[tokio::test]
 async fn a_call_cut_off_by_the_output_limit_is_not_run() {
-    let world = World::new(vec![echo()]);
+    let setup = Setup::new(vec![echo()]);
     let calls = vec![
         tool_use("a", "Echo", json!({"text": "whole"})),
         tool_use("b", "Echo", json!({})),
     ];
-    world
+    setup
         .model
         .play([reply(calls, StopReason::MaxTokens), say("ok")]);
-    world.prompted().run_turn(on()).await;
-    let request = world.model.last_request();
+    setup.prompted().run_turn(on()).await;
+    let request = setup.model.last_request();
     let got = results(&request.messages[2]);
     assert_eq!(got[0], ("a", "whole", false));
     assert!(got[1].1.contains("cut off") && got[1].2);
@@ -91,16 +91,16 @@ async fn a_call_cut_off_by_the_output_limit_is_not_run() {
 
 #[tokio::test]
 async fn truncated_thinking_leaves_a_valid_conversation() {
-    let world = World::new(vec![]);
+    let setup = Setup::new(vec![]);
     let thinking = ContentBlock::Thinking {
         thinking: "hm".into(),
         signature: String::new(),
     };
-    world
+    setup
         .model
         .play([reply(vec![thinking], StopReason::MaxTokens), say("done")]);
-    assert_eq!(world.prompted().run_turn(on()).await.text, "done");
-    assert_valid(&world.model.last_request().messages);
+    assert_eq!(setup.prompted().run_turn(on()).await.text, "done");
+    assert_valid(&setup.model.last_request().messages);
 }
 
 #[tokio::test]
@@ -112,13 +112,13 @@ async fn a_refusal_or_a_full_context_fails_the_turn_and_its_calls_get_results() 
             "exceeds the model's context window",
         ),
     ] {
-        let world = World::new(vec![echo()]);
+        let setup = Setup::new(vec![echo()]);
         let content = vec![
             ContentBlock::text("no"),
             tool_use("a", "Echo", json!({"text": "x"})),
         ];
-        world.model.play([reply(content, stop), say("later")]);
-        let mut session = world.prompted();
+        setup.model.play([reply(content, stop), say("later")]);
+        let mut session = setup.prompted();
         let outcome = session.run_turn(on()).await;
         let Err(TurnStop::Failed(error)) = &outcome.end else {
             panic!("{outcome:?}");
@@ -130,7 +130,7 @@ async fn a_refusal_or_a_full_context_fails_the_turn_and_its_calls_get_results() 
         assert!(error.to_string().contains(words), "{error}");
         session.deliver(vec![Injected::prompt("else")]).unwrap();
         session.run_turn(on()).await;
-        let request = world.model.last_request();
+        let request = setup.model.last_request();
         assert_valid(&request.messages);
         assert!(results(&request.messages[2])[0].1.contains("was not run"));
     }

@@ -12,8 +12,8 @@ use swarm_protocol::{MemberName, MemberState};
 use swarm_tools::builtin;
 
 use crate::family::{Family, Line, calls, definition, says};
+use crate::setup::Setup;
 use crate::sub_agents::agent;
-use crate::world::World;
 
 /// A team with a working `alice` and an idle `slow-1`, which records who is stopped.
 #[derive(Debug, Default)]
@@ -66,8 +66,8 @@ async fn family(crew: &Arc<Crew>) -> Family {
         agents: AgentCatalog::new(vec![definition("slow")]),
         ..AgentConfig::default()
     };
-    let world = World::new(builtin());
-    let mut family = Family::with_teammates(world, agent_config, crew.clone());
+    let setup = Setup::new(builtin());
+    let mut family = Family::with_teammates(setup, agent_config, crew.clone());
     let background = agent("slow", &json!({"run_in_background": true}));
     family.plays("bob", [calls([background]), says("done")]);
     let script = [Line::Gated("late news".into()), says("more")];
@@ -143,8 +143,8 @@ async fn a_fork_cannot_stop_a_teammate() {
         },
         ..AgentConfig::default()
     };
-    let world = World::new(builtin());
-    let mut family = Family::with_teammates(world, agent_config, crew.clone());
+    let setup = Setup::new(builtin());
+    let mut family = Family::with_teammates(setup, agent_config, crew.clone());
     let fork = (
         "Agent",
         json!({"description": "part", "prompt": "stop alice"}),

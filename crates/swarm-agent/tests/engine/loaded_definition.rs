@@ -9,13 +9,13 @@ use swarm_protocol::{PermissionMode, Skill};
 use swarm_tools::builtin;
 
 use crate::family::{Family, calls, definition, says};
+use crate::setup::Setup;
 use crate::sub_agents::agent;
-use crate::world::World;
 
 fn family(definition: AgentDefinition) -> Family {
-    let mut world = World::new(builtin());
-    world.rights = crate::world::rights(PermissionMode::Default);
-    let path = world.scratch.path().join("SKILL.md");
+    let mut setup = Setup::new(builtin());
+    setup.rights = crate::setup::rights(PermissionMode::Default);
+    let path = setup.scratch.path().join("SKILL.md");
     replace_alone(&path, b"---\ndescription: x\n---\nWrite short lines.\n").unwrap();
     let style = Skill {
         name: "style".into(),
@@ -28,7 +28,7 @@ fn family(definition: AgentDefinition) -> Family {
         skills: vec![style],
         ..AgentConfig::default()
     };
-    let family = Family::configured(world, agent_config);
+    let family = Family::configured(setup, agent_config);
     let script = [calls([agent("keeper", &json!({}))]), says("done")];
     family.plays("bob", script);
     family
@@ -43,7 +43,7 @@ async fn c2_a_sub_agent_gets_the_skills_and_memory_of_its_definition() {
         ..definition("keeper")
     };
     let mut family = family(keeper);
-    let memory = family.world.scratch.path().join("agent-memory/keeper");
+    let memory = family.setup.scratch.path().join("agent-memory/keeper");
     fs::create_dir_all(&memory).unwrap();
     replace_alone(&memory.join("MEMORY.md"), b"The build takes long.\n").unwrap();
     let note = json!({"file_path": memory.join("more.md"), "content": "x"});
@@ -73,7 +73,7 @@ async fn c2_a_sub_agent_gets_the_skills_and_memory_of_its_definition() {
     assert_eq!(tools, ["Read", "Write", "Edit", "Grep"]);
     // No approval was requested, although the mode requires one for edits.
     assert!(memory.join("more.md").exists());
-    assert!(family.world.gate.asked.lock().is_empty());
+    assert!(family.setup.gate.asked.lock().is_empty());
 }
 
 #[tokio::test]

@@ -6,9 +6,9 @@ use swarm_protocol::MessageId;
 use tokio_util::sync::CancellationToken;
 
 use crate::model::{call, say};
+use crate::setup::{Setup, hooks_in, on};
 use crate::tools::{Log, change, echo};
 use crate::valid::{assert_alternating, assert_valid, results, texts};
-use crate::world::{World, hooks_in, on};
 
 fn id(text: &str) -> MessageId {
     MessageId::new(text)
@@ -20,13 +20,13 @@ fn message(name: &str) -> Injected {
 
 #[tokio::test]
 async fn urgent_mail_follows_the_results_and_is_acknowledged_once_on_disk() {
-    let world = World::new(vec![change(Log::default()), echo()]);
-    world.mail.batches.lock().extend([
+    let setup = Setup::new(vec![change(Log::default()), echo()]);
+    setup.mail.batches.lock().extend([
         vec![message("m1")],
         vec![],
         vec![message("m2"), message("m3")],
     ]);
-    world.model.play([
+    setup.model.play([
         call([
             ("a", "Change", json!({"text": "1"})),
             ("b", "Change", json!({"text": "2"})),
@@ -34,10 +34,10 @@ async fn urgent_mail_follows_the_results_and_is_acknowledged_once_on_disk() {
         ]),
         say("done"),
     ]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     session.run_turn(on()).await;
 
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     assert_valid(&request.messages);
     assert_alternating(&request.messages);
     let results_message = &request.messages[2];
@@ -54,7 +54,7 @@ async fn urgent_mail_follows_the_results_and_is_acknowledged_once_on_disk() {
         ["text of m1", "text of m2", "text of m3"]
     );
 
-    let delivered = world.mail.delivered.lock().clone();
+    let delivered = setup.mail.delivered.lock().clone();
     let ids: Vec<_> = delivered.iter().map(|(id, _)| id.as_str()).collect();
     assert_eq!(ids, ["m1", "m2", "m3"]);
     for (id, on_disk) in &delivered {
@@ -70,8 +70,8 @@ async fn urgent_mail_follows_the_results_and_is_acknowledged_once_on_disk() {
 
 #[tokio::test]
 async fn a_repeated_message_is_delivered_once() {
-    let world = World::new(vec![echo()]);
-    let mut session = world.open();
+    let setup = Setup::new(vec![echo()]);
+    let mut session = setup.open();
     let first = session
         .deliver(vec![message("m1"), message("m2"), message("m1")])
         .unwrap();
@@ -79,24 +79,24 @@ async fn a_repeated_message_is_delivered_once() {
     assert_eq!(first.known, [id("m1")]);
 
     // Also after a restart, among other messages, and as urgent mail.
-    let mut session = world.open();
+    let mut session = setup.open();
     assert!(session.needs_turn());
     assert!(session.has_message(&id("m2")) && !session.has_message(&id("m3")));
     let again = session.deliver(vec![message("m2"), message("m3")]).unwrap();
     assert_eq!((again.added, again.known), (vec![id("m3")], vec![id("m2")]));
     let mail = vec![message("m3"), message("m4")];
-    world.mail.batches.lock().push_back(mail);
-    world
+    setup.mail.batches.lock().push_back(mail);
+    setup
         .model
         .play([call([("a", "Echo", json!({"text": "x"}))]), say("done")]);
     session.run_turn(on()).await;
 
-    let all = world.on_disk();
+    let all = setup.on_disk();
     for name in ["m1", "m2", "m3", "m4"] {
         let text = format!("text of {name}");
         assert_eq!(all.matches(&text).count(), 1, "{name}");
     }
-    let acked: Vec<_> = world
+    let acked: Vec<_> = setup
         .mail
         .delivered
         .lock()
@@ -113,59 +113,59 @@ async fn a_repeated_message_is_delivered_once() {
 
 #[test]
 fn known_messages_need_no_turn() {
-    let world = World::new(vec![]);
-    let mut session = world.open();
+    let setup = Setup::new(vec![]);
+    let mut session = setup.open();
     assert!(!session.needs_turn());
     session.deliver(vec![]).unwrap();
     assert!(!session.needs_turn());
     session.deliver(vec![message("m1")]).unwrap();
-    let lines = world.on_disk().lines().count();
+    let lines = setup.on_disk().lines().count();
     session.deliver(vec![message("m1")]).unwrap();
-    assert_eq!(world.on_disk().lines().count(), lines);
+    assert_eq!(setup.on_disk().lines().count(), lines);
 }
 
 #[tokio::test]
 async fn an_empty_message_needs_a_turn() {
-    let world = World::new(vec![]);
-    world.model.play([say("what?")]);
-    let mut session = world.open();
+    let setup = Setup::new(vec![]);
+    setup.model.play([say("what?")]);
+    let mut session = setup.open();
     session
         .deliver(vec![Injected::message(id("m1"), " \n")])
         .unwrap();
     assert!(session.needs_turn());
     session.run_turn(on()).await;
-    assert_valid(&world.model.last_request().messages);
+    assert_valid(&setup.model.last_request().messages);
 }
 
 #[test]
 fn a_message_that_cannot_be_written_is_not_delivered() {
-    let world = World::new(vec![]);
-    let mut session = world.open();
-    std::fs::remove_dir_all(world.path().parent().unwrap()).unwrap();
+    let setup = Setup::new(vec![]);
+    let mut session = setup.open();
+    std::fs::remove_dir_all(setup.path().parent().unwrap()).unwrap();
     let error = session.deliver(vec![message("m1")]).unwrap_err();
     assert!(
         error
             .to_string()
-            .contains(&world.path().display().to_string())
+            .contains(&setup.path().display().to_string())
     );
     assert!(!session.has_message(&id("m1")));
     assert!(!session.needs_turn());
 }
 
 /// Returns a session with a `UserPromptSubmit` hook that runs this command line in `directory`.
-fn with_prompt_hook(world: &World, directory: &tempfile::TempDir, line: &str) -> Session {
+fn with_prompt_hook(setup: &Setup, directory: &tempfile::TempDir, line: &str) -> Session {
     let hook = json!([{"hooks": [{"type": "command", "command": line}]}]);
-    let mut parts = world.parts();
+    let mut parts = setup.parts();
     parts.hooks = hooks_in(directory.path(), &json!({"UserPromptSubmit": hook}));
-    Session::open(world.transcript(), parts).unwrap()
+    Session::open(setup.transcript(), parts).unwrap()
 }
 
 #[tokio::test]
 async fn a_hook_withholds_only_the_message_that_it_blocks() {
-    let (world, directory) = (World::new(vec![]), tempfile::tempdir().unwrap());
+    let (setup, directory) = (Setup::new(vec![]), tempfile::tempdir().unwrap());
     let guard =
         "cat > input; echo >> count; if grep -q secret input; then echo no secrets >&2; exit 2; fi";
-    let mut session = with_prompt_hook(&world, &directory, guard);
+    let mut session = with_prompt_hook(&setup, &directory, guard);
     let secret = Injected::message(id("m2"), "the secret is 7");
     let submitted = session
         .submit(
@@ -182,7 +182,7 @@ async fn a_hook_withholds_only_the_message_that_it_blocks() {
         .map(|one| (one.message_ids.clone(), one.why.as_str()))
         .collect();
     assert_eq!(withheld, [(vec![id("m2")], "no secrets")]);
-    let on_disk = world.on_disk();
+    let on_disk = setup.on_disk();
     for there in [
         "a secret of the context",
         "text of m1",
@@ -199,20 +199,20 @@ async fn a_hook_withholds_only_the_message_that_it_blocks() {
 
 #[tokio::test]
 async fn a_prompt_is_withheld_if_its_hook_is_interrupted() {
-    let (world, directory) = (World::new(vec![]), tempfile::tempdir().unwrap());
-    let mut session = with_prompt_hook(&world, &directory, "exit 2");
+    let (setup, directory) = (Setup::new(vec![]), tempfile::tempdir().unwrap());
+    let mut session = with_prompt_hook(&setup, &directory, "exit 2");
     let off = CancellationToken::new();
     off.cancel();
     let prompt = Injected::prompt("the secret is 7");
     let submitted = session.submit(vec![], vec![prompt], &off).await.unwrap();
     assert_eq!(submitted.withheld[0].why, "it was interrupted");
-    assert!(!world.on_disk().contains("the secret"));
+    assert!(!setup.on_disk().contains("the secret"));
 }
 
 #[tokio::test]
 async fn a_message_stays_undelivered_if_its_hook_is_interrupted() {
-    let (world, directory) = (World::new(vec![]), tempfile::tempdir().unwrap());
-    let mut session = with_prompt_hook(&world, &directory, "exit 2");
+    let (setup, directory) = (Setup::new(vec![]), tempfile::tempdir().unwrap());
+    let mut session = with_prompt_hook(&setup, &directory, "exit 2");
     let off = CancellationToken::new();
     off.cancel();
     let submitted = session.submit(vec![], vec![message("m1")], &off).await;

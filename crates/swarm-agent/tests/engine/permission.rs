@@ -9,17 +9,17 @@ use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
 
 use crate::model::{call, say};
+use crate::setup::{Setup, on, rights};
 use crate::tools::{Log, change, echo, shell};
 use crate::valid::{assert_valid, results};
-use crate::world::{World, on, rights};
 
-fn asking(log: &Log) -> World {
-    let mut world = World::new(vec![change(log.clone()), echo()]);
-    world.rights = rights(PermissionMode::Default);
-    world
+fn asking(log: &Log) -> Setup {
+    let mut setup = Setup::new(vec![change(log.clone()), echo()]);
+    setup.rights = rights(PermissionMode::Default);
+    setup
         .model
         .play([call([("a", "Change", json!({"text": "1"}))]), say("done")]);
-    world
+    setup
 }
 
 fn allow() -> PermissionOutcome {
@@ -39,22 +39,22 @@ fn grant(tool: &str) -> Suggestion {
 
 /// Returns a session in the directory `repo` with the built-in tools, which runs these shell
 /// commands in order.
-fn in_shell(world: &mut World, guards: swarm_protocol::ShellGuards, commands: &[&str]) -> Session {
-    world.tools = swarm_tools::builtin();
-    let repo = world.scratch.path().canonicalize().unwrap().join("repo");
+fn in_shell(setup: &mut Setup, guards: swarm_protocol::ShellGuards, commands: &[&str]) -> Session {
+    setup.tools = swarm_tools::builtin();
+    let repo = setup.scratch.path().canonicalize().unwrap().join("repo");
     std::fs::create_dir_all(repo.join("secrets")).unwrap();
     for (n, command) in commands.iter().enumerate() {
         let id = format!("c{n}");
         let input = json!({ "command": command });
-        world.model.play([call([(id.as_str(), "Bash", input)])]);
+        setup.model.play([call([(id.as_str(), "Bash", input)])]);
     }
-    world.model.play([say("done")]);
-    let mut parts = world.parts();
+    setup.model.play([say("done")]);
+    let mut parts = setup.parts();
     let context = &mut parts.tool_context;
     context.checkout = Arc::new(swarm_tools::Checkout::of(&repo, None));
     context.guards = Arc::new(guards);
     context.cwd = repo;
-    let mut session = Session::open(world.transcript(), parts).unwrap();
+    let mut session = Session::open(setup.transcript(), parts).unwrap();
     session.deliver(vec![Injected::prompt("do it")]).unwrap();
     session
 }
@@ -65,7 +65,7 @@ fn no() -> PermissionOutcome {
 
 #[tokio::test]
 async fn commands_are_checked_in_the_current_shell_directory() {
-    let mut world = World::new(Vec::new());
+    let mut setup = Setup::new(Vec::new());
     let mut rules = RuleSet::default();
     rules.add(
         Behavior::Deny,
@@ -73,16 +73,16 @@ async fn commands_are_checked_in_the_current_shell_directory() {
         "test",
     );
     let widest = PermissionMode::BypassPermissions;
-    world.rights = Arc::new(Rights::new(widest, rules, widest));
+    setup.rights = Arc::new(Rights::new(widest, rules, widest));
     let commands = ["cd secrets", "cat key", "cd .. && cat key"];
     let mut session = in_shell(
-        &mut world,
+        &mut setup,
         swarm_protocol::ShellGuards::default(),
         &commands,
     );
     std::fs::File::create(session.parts().tool_context.cwd.join("key")).unwrap();
     session.run_turn(on()).await;
-    let requests = world.model.requests();
+    let requests = setup.model.requests();
     let messages = &requests.last().unwrap().messages;
     let results: Vec<_> = messages.iter().flat_map(results).collect();
     assert!(!results[0].2, "{results:?}");
@@ -91,9 +91,9 @@ async fn commands_are_checked_in_the_current_shell_directory() {
 
 #[tokio::test]
 async fn git_in_another_checkout_requires_approval_even_after_cd() {
-    let mut world = World::new(Vec::new());
-    world.rights = rights(PermissionMode::Default);
-    let base = world.scratch.path().canonicalize().unwrap();
+    let mut setup = Setup::new(Vec::new());
+    setup.rights = rights(PermissionMode::Default);
+    let base = setup.scratch.path().canonicalize().unwrap();
     for git in ["repo/.git", "repo/other/.git"] {
         let git = base.join(git);
         std::fs::create_dir_all(git.join("objects")).unwrap();
@@ -112,10 +112,10 @@ async fn git_in_another_checkout_requires_approval_even_after_cd() {
         ..swarm_protocol::ShellGuards::default()
     };
     let commands = ["git status", "cd other", "git status"];
-    let mut session = in_shell(&mut world, guards, &commands);
-    world.gate.answers.lock().extend([no(), no()]);
+    let mut session = in_shell(&mut setup, guards, &commands);
+    setup.gate.answers.lock().extend([no(), no()]);
     session.run_turn(on()).await;
-    let asked = world.gate.asked.lock().clone();
+    let asked = setup.gate.asked.lock().clone();
     assert_eq!(asked.len(), 1, "{asked:?}");
     let why = &asked[0].why;
     assert!(why.contains("not the repository"), "{why}");
@@ -128,11 +128,11 @@ async fn git_in_another_checkout_requires_approval_even_after_cd() {
 #[tokio::test]
 async fn a_permission_request_goes_to_the_gate_and_is_shown_as_a_state() {
     let log = Log::default();
-    let world = asking(&log);
-    world.gate.answers.lock().push_back(allow());
-    world.prompted().run_turn(on()).await;
+    let setup = asking(&log);
+    setup.gate.answers.lock().push_back(allow());
+    setup.prompted().run_turn(on()).await;
     assert_eq!(log.lock().len(), 2);
-    let asked = world.gate.asked.lock().clone();
+    let asked = setup.gate.asked.lock().clone();
     let [
         PermissionRequest {
             tool_use_id,
@@ -150,7 +150,7 @@ async fn a_permission_request_goes_to_the_gate_and_is_shown_as_a_state() {
     assert_eq!(*input, json!({"text": "1"}));
     assert_eq!(description, "Change {\"text\":\"1\"}");
     assert!(!why.is_empty());
-    let states: Vec<_> = world
+    let states: Vec<_> = setup
         .watcher
         .events()
         .into_iter()
@@ -168,12 +168,12 @@ async fn a_permission_request_goes_to_the_gate_and_is_shown_as_a_state() {
 #[tokio::test]
 async fn a_denied_call_does_not_run_and_the_model_gets_the_reason() {
     let log = Log::default();
-    let world = asking(&log);
+    let setup = asking(&log);
     let no = PermissionOutcome::deny("not on a Friday");
-    world.gate.answers.lock().push_back(no);
-    world.prompted().run_turn(on()).await;
+    setup.gate.answers.lock().push_back(no);
+    setup.prompted().run_turn(on()).await;
     assert!(log.lock().is_empty());
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     let got = results(&request.messages[2]);
     assert!(got[0].1.contains("not on a Friday") && got[0].2);
 }
@@ -181,18 +181,18 @@ async fn a_denied_call_does_not_run_and_the_model_gets_the_reason() {
 #[tokio::test]
 async fn a_deny_rule_applies_without_a_request() {
     let log = Log::default();
-    let mut world = asking(&log);
+    let mut setup = asking(&log);
     let mut rules = RuleSet::default();
     rules.add(Behavior::Deny, Rule::parse("Change").unwrap(), "flag");
-    world.rights = Arc::new(Rights::new(
+    setup.rights = Arc::new(Rights::new(
         PermissionMode::BypassPermissions,
         rules,
         PermissionMode::BypassPermissions,
     ));
-    world.prompted().run_turn(on()).await;
+    setup.prompted().run_turn(on()).await;
     assert!(log.lock().is_empty());
-    assert!(world.gate.asked.lock().is_empty());
-    let request = world.model.last_request();
+    assert!(setup.gate.asked.lock().is_empty());
+    let request = setup.model.last_request();
     assert!(
         results(&request.messages[2])[0]
             .1
@@ -203,48 +203,48 @@ async fn a_deny_rule_applies_without_a_request() {
 #[tokio::test]
 async fn an_approval_may_change_the_input() {
     let log = Log::default();
-    let world = asking(&log);
+    let setup = asking(&log);
     let answer = |input| PermissionOutcome::allow(Some(input));
-    world
+    setup
         .gate
         .answers
         .lock()
         .extend([answer(json!({"text": "other"})), answer(json!("no object"))]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     session.run_turn(on()).await;
     assert_eq!(*log.lock(), ["begin other", "end other"]);
 
-    world
+    setup
         .model
         .play([call([("b", "Change", json!({"text": "2"}))]), say("done")]);
     session.deliver(vec![Injected::prompt("again")]).unwrap();
     session.run_turn(on()).await;
     assert_eq!(log.lock().len(), 2);
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     assert!(results(request.messages.last().unwrap())[0].2);
 }
 
 #[tokio::test]
 async fn deny_rules_apply_to_a_changed_input() {
     let log = Log::default();
-    let mut world = World::new(vec![shell(log.clone())]);
+    let mut setup = Setup::new(vec![shell(log.clone())]);
     let mut rules = RuleSet::default();
     rules.add(Behavior::Deny, Rule::parse("Bash(rm:*)").unwrap(), "flag");
-    world.rights = Arc::new(Rights::new(
+    setup.rights = Arc::new(Rights::new(
         PermissionMode::Default,
         rules,
         PermissionMode::Default,
     ));
-    world.model.play([
+    setup.model.play([
         call([("a", "Bash", json!({"command": "make"}))]),
         say("done"),
     ]);
     let changed = PermissionOutcome::allow(Some(json!({"command": "rm -r build"})));
-    world.gate.answers.lock().push_back(changed);
-    world.prompted().run_turn(on()).await;
-    assert_eq!(world.gate.asked.lock().len(), 1);
+    setup.gate.answers.lock().push_back(changed);
+    setup.prompted().run_turn(on()).await;
+    assert_eq!(setup.gate.asked.lock().len(), 1);
     assert!(log.lock().is_empty());
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     assert!(
         results(&request.messages[2])[0]
             .1
@@ -255,9 +255,9 @@ async fn deny_rules_apply_to_a_changed_input() {
 #[tokio::test]
 async fn a_granted_rule_prevents_further_requests() {
     let log = Log::default();
-    let mut world = World::new(vec![change(log.clone())]);
-    world.rights = rights(PermissionMode::Default);
-    world.model.play([
+    let mut setup = Setup::new(vec![change(log.clone())]);
+    setup.rights = rights(PermissionMode::Default);
+    setup.model.play([
         call([
             ("a", "Change", json!({"text": "1"})),
             ("b", "Change", json!({"text": "2"})),
@@ -268,18 +268,18 @@ async fn a_granted_rule_prevents_further_requests() {
         updated_input: None,
         grants: vec![grant("Change")],
     };
-    world.gate.answers.lock().push_back(always);
-    world.prompted().run_turn(on()).await;
-    assert_eq!(world.gate.asked.lock().len(), 1);
+    setup.gate.answers.lock().push_back(always);
+    setup.prompted().run_turn(on()).await;
+    assert_eq!(setup.gate.asked.lock().len(), 1);
     assert_eq!(log.lock().len(), 4);
 }
 
 #[tokio::test]
 async fn a_permission_request_does_not_block_read_only_calls() {
     let log = Log::default();
-    let mut world = World::new(vec![change(log.clone()), echo()]);
-    world.rights = rights(PermissionMode::Default);
-    world.model.play([
+    let mut setup = Setup::new(vec![change(log.clone()), echo()]);
+    setup.rights = rights(PermissionMode::Default);
+    setup.model.play([
         call([
             ("a", "Echo", json!({"text": "first"})),
             ("b", "Change", json!({"text": "1"})),
@@ -288,18 +288,18 @@ async fn a_permission_request_does_not_block_read_only_calls() {
         say("done"),
     ]);
     let cancel = on();
-    let mut session = world.prompted();
-    let waiting = world.gate.waiting.clone();
+    let mut session = setup.prompted();
+    let waiting = setup.gate.waiting.clone();
     let stop = cancel.clone();
     tokio::join!(session.run_turn(cancel), async move {
         waiting.notified().await;
         stop.cancel();
     });
     assert!(log.lock().is_empty(), "a late approval does not count");
-    world.model.play([say("next")]);
+    setup.model.play([say("next")]);
     session.deliver(vec![Injected::prompt("again")]).unwrap();
     session.run_turn(on()).await;
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     assert_valid(&request.messages);
     let got = results(&request.messages[2]);
     assert_eq!(got[0], ("a", "first", false));

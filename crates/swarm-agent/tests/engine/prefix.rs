@@ -5,9 +5,9 @@ use swarm_agent::Injected;
 use swarm_model::{ContentBlock, Message, StopReason};
 
 use crate::model::{Asked, call, reply, say, tool_use};
+use crate::setup::{Setup, on};
 use crate::tools::{Log, change, echo};
 use crate::valid::assert_valid;
-use crate::world::{World, on};
 
 /// Returns every block of every message as text.
 fn blocks(messages: &[Message]) -> Vec<String> {
@@ -34,7 +34,7 @@ fn head(request: &Asked) -> Value {
 
 #[tokio::test]
 async fn each_request_begins_with_the_bytes_of_the_one_before() {
-    let world = World::new(vec![change(Log::default()), echo()]);
+    let setup = Setup::new(vec![change(Log::default()), echo()]);
     let thinking = ContentBlock::Thinking {
         thinking: "let me see".into(),
         signature: "c2ln".into(),
@@ -49,7 +49,7 @@ async fn each_request_begins_with_the_bytes_of_the_one_before() {
         ),
         tool_use("b", "Change", json!({"text": "1"})),
     ];
-    world.model.play([
+    setup.model.play([
         reply(first, StopReason::ToolUse),
         call([("c", "Echo", json!({"text": "2"}))]),
         say("one"),
@@ -59,16 +59,16 @@ async fn each_request_begins_with_the_bytes_of_the_one_before() {
         say("four"),
     ]);
     let urgent = vec![Injected::prompt("quick!")];
-    world.mail.batches.lock().push_back(urgent);
+    setup.mail.batches.lock().push_back(urgent);
     for turn in 0..4 {
         // A new process for each turn: the messages read from disk must equal those that were sent.
-        let mut session = world.open();
+        let mut session = setup.open();
         session
             .deliver(vec![Injected::prompt(format!("turn {turn}"))])
             .unwrap();
         session.run_turn(on()).await;
     }
-    let requests = world.model.requests();
+    let requests = setup.model.requests();
     assert_eq!(requests.len(), 7);
     for pair in requests.windows(2) {
         assert_eq!(head(&pair[0]), head(&pair[1]));

@@ -8,8 +8,8 @@ use swarm_protocol::PermissionMode;
 use swarm_tools::builtin;
 
 use crate::family::{Family, calls, definition, says};
+use crate::setup::Setup;
 use crate::sub_agents::agent;
-use crate::world::World;
 
 fn write(file: &PathBuf) -> (&'static str, Value) {
     ("Write", json!({"file_path": file, "content": "x"}))
@@ -26,7 +26,7 @@ fn two(outer: AgentDefinition) -> Vec<AgentDefinition> {
 async fn after_two(outer: AgentDefinition, call: (&'static str, Value)) -> (Family, String) {
     let definitions = two(outer);
     let mut family = Family::of(
-        World::new(builtin()),
+        Setup::new(builtin()),
         definitions.clone(),
         AgentLimits::default(),
     );
@@ -57,7 +57,7 @@ async fn p5_a_resumed_nested_sub_agent_keeps_the_mode_of_its_parent() {
         permission_mode: Some(PermissionMode::Plan),
         ..definition("outer")
     };
-    let file = crate::world::Scratch::new();
+    let file = crate::setup::Scratch::new();
     let file = file.path().with_extension("out");
     let (mut family, inner) = after_two(outer, write(&file)).await;
     family.send(&inner, "go on").await.unwrap().unwrap();
@@ -91,7 +91,7 @@ async fn p5_a_sub_agent_whose_parent_is_missing_is_not_resumed() {
         refused.contains("definition `outer` no longer exists"),
         "{refused}"
     );
-    let directory = only_inner.world.path().with_extension("").join("subagents");
+    let directory = only_inner.setup.path().with_extension("").join("subagents");
     for file in std::fs::read_dir(&directory).unwrap().flatten() {
         let name = file.file_name().into_string().unwrap();
         if name.ends_with(".meta.json") && !name.contains(&inner) {
@@ -113,7 +113,7 @@ async fn p5_a_resumed_sub_agent_gets_no_tools_added_later() {
         fork: true,
         ..AgentLimits::default()
     };
-    let mut family = Family::of(World::new(few), vec![definition("finder")], limits);
+    let mut family = Family::of(Setup::new(few), vec![definition("finder")], limits);
     let fork = ("Agent", json!({"description": "all", "prompt": "all"}));
     let script = [calls([fork, agent("finder", &json!({}))]), says("done")];
     family.plays("bob", script);
@@ -122,7 +122,7 @@ async fn p5_a_resumed_sub_agent_gets_no_tools_added_later() {
     }
     family.turn("go").await;
     let ids = family.ids();
-    family.world.tools = builtin();
+    family.setup.tools = builtin();
     let mut family = family.reborn(vec![definition("finder")]);
     for id in ids {
         family.send(&id, "go on").await.unwrap().unwrap();

@@ -12,9 +12,9 @@ use swarm_protocol::{Envelope, MessageId, PermissionMode, RewindScope};
 use swarm_tools::{FileHistory, Restoration, builtin};
 
 use crate::model::{call, say};
+use crate::setup::{Setup, on};
 use crate::tools::echo;
 use crate::valid::{assert_valid, texts};
-use crate::world::{World, on};
 
 fn mail(id: &str, text: &str) -> Injected {
     let envelope = Envelope {
@@ -27,8 +27,8 @@ fn mail(id: &str, text: &str) -> Injected {
 }
 
 /// A conversation with two prompts; a message of alice arrived together with the second one.
-async fn two_prompts(world: &World) -> Session {
-    world.model.play([
+async fn two_prompts(setup: &Setup) -> Session {
+    setup.model.play([
         say("one"),
         call([
             ("a", "Echo", json!({"text": "x"})),
@@ -36,7 +36,7 @@ async fn two_prompts(world: &World) -> Session {
         ]),
         say("two"),
     ]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     session.run_turn(on()).await;
     let second = Injected::message(MessageId::new("m2"), "the second".to_owned());
     let input = vec![mail("m1", "it is broken"), second];
@@ -54,8 +54,8 @@ fn said(messages: &[Message]) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
-fn line_of(world: &World, prompt: &str) -> String {
-    let points = RewindPoints::open(&world.path()).unwrap();
+fn line_of(setup: &Setup, prompt: &str) -> String {
+    let points = RewindPoints::open(&setup.path()).unwrap();
     let mut points = points.points().iter();
     points
         .find(|point| point.prompt == prompt)
@@ -66,25 +66,25 @@ fn line_of(world: &World, prompt: &str) -> String {
 
 #[tokio::test]
 async fn a_rewind_drops_a_prompt_and_keeps_mail_usage_and_the_prompt_cache() {
-    let world = World::new(vec![echo()]);
-    let mut session = two_prompts(&world).await;
+    let setup = Setup::new(vec![echo()]);
+    let mut session = two_prompts(&setup).await;
     let before = session.totals();
-    rewind(&mut session, &line_of(&world, "the second"));
+    rewind(&mut session, &line_of(&setup, "the second"));
     assert!(!session.needs_turn());
     assert!(session.has_message(&MessageId::new("m2")));
     assert_eq!(session.totals(), before);
 
     // The same conversation after a restart.
     drop(session);
-    let mut session = world.open();
+    let mut session = setup.open();
     assert!(!session.needs_turn());
     assert_eq!(session.totals(), before);
     let known = session.deliver(vec![mail("m1", "it is broken")]).unwrap();
     assert_eq!(known.known.len(), 1, "it is only acknowledged again");
-    world.model.play([say("three")]);
+    setup.model.play([say("three")]);
     session.deliver(vec![Injected::prompt("instead")]).unwrap();
     session.run_turn(on()).await;
-    let requests = world.model.requests();
+    let requests = setup.model.requests();
     let last = &requests[3].messages;
     assert_valid(last);
     assert_eq!(last[0], requests[0].messages[0], "the cached prefix");
@@ -96,18 +96,18 @@ async fn a_rewind_drops_a_prompt_and_keeps_mail_usage_and_the_prompt_cache() {
 
 #[tokio::test]
 async fn prompts_are_listed_with_the_calls_that_stay_in_effect() {
-    let world = World::new(vec![echo()]);
-    let mut session = two_prompts(&world).await;
-    let points = RewindPoints::open(&world.path()).unwrap();
+    let setup = Setup::new(vec![echo()]);
+    let mut session = two_prompts(&setup).await;
+    let points = RewindPoints::open(&setup.path()).unwrap();
     let listed = points.points().iter().map(|point| point.prompt.as_str());
     assert_eq!(listed.collect::<Vec<_>>(), ["do it", "the second"]);
     for point in points.points() {
         assert_eq!(points.effects(point), ["Bash git push"]);
     }
-    let first = line_of(&world, "do it");
+    let first = line_of(&setup, "do it");
     rewind(&mut session, &first);
     assert!(
-        RewindPoints::open(&world.path())
+        RewindPoints::open(&setup.path())
             .unwrap()
             .points()
             .is_empty()
@@ -118,28 +118,28 @@ async fn prompts_are_listed_with_the_calls_that_stay_in_effect() {
 
 #[tokio::test]
 async fn a_rewind_before_a_compaction_restores_the_messages() {
-    let world = World::new(vec![echo()]);
-    let mut session = two_prompts(&world).await;
-    let second = line_of(&world, "the second");
+    let setup = Setup::new(vec![echo()]);
+    let mut session = two_prompts(&setup).await;
+    let second = line_of(&setup, "the second");
     session.clear().unwrap();
     rewind(&mut session, &second);
-    world.model.play([say("three")]);
+    setup.model.play([say("three")]);
     session.deliver(vec![Injected::prompt("instead")]).unwrap();
     session.run_turn(on()).await;
-    let said = said(&world.model.last_request().messages);
+    let said = said(&setup.model.last_request().messages);
     assert_eq!(said[..2], ["do it", "one"], "{said:?}");
 }
 
 /// A conversation with two prompts, after which files were written in the returned directory.
-async fn two_writes(world: &World) -> (Session, PathBuf) {
-    let directory = world.scratch.path().canonicalize().unwrap().join("work");
+async fn two_writes(setup: &Setup) -> (Session, PathBuf) {
+    let directory = setup.scratch.path().canonicalize().unwrap().join("work");
     fs::create_dir(&directory).unwrap();
-    let mut parts = world.parts();
+    let mut parts = setup.parts();
     parts.tool_context.cwd = directory.clone();
-    parts.tool_context.history = Some(FileHistory::of_transcript(&world.path()).into());
+    parts.tool_context.history = Some(FileHistory::of_transcript(&setup.path()).into());
     let write =
         |name: &str, content: &str| json!({"file_path": directory.join(name), "content": content});
-    world.model.play([
+    setup.model.play([
         call([("a", "Write", write("kept", "one"))]),
         say("one"),
         call([
@@ -150,7 +150,7 @@ async fn two_writes(world: &World) -> (Session, PathBuf) {
         ]),
         say("two"),
     ]);
-    let mut session = Session::open(world.transcript(), parts).unwrap();
+    let mut session = Session::open(setup.transcript(), parts).unwrap();
     for prompt in ["the first", "the second"] {
         session.deliver(vec![Injected::prompt(prompt)]).unwrap();
         session.run_turn(on()).await;
@@ -158,22 +158,22 @@ async fn two_writes(world: &World) -> (Session, PathBuf) {
     (session, directory)
 }
 
-fn denying_push() -> World {
+fn denying_push() -> Setup {
     let mut rules = RuleSet::default();
     let rule = Rule::parse("Bash(git push:*)").unwrap();
     rules.add(Behavior::Deny, rule, "test");
     let mode = PermissionMode::BypassPermissions;
-    let mut world = World::new(builtin());
-    world.rights = Arc::new(Rights::new(mode, rules, mode));
-    world
+    let mut setup = Setup::new(builtin());
+    setup.rights = Arc::new(Rights::new(mode, rules, mode));
+    setup
 }
 
 #[tokio::test]
 async fn files_return_with_the_conversation_or_without_it() {
     for scope in [RewindScope::All, RewindScope::Files] {
-        let world = denying_push();
-        let (mut session, directory) = two_writes(&world).await;
-        let line = line_of(&world, "the second");
+        let setup = denying_push();
+        let (mut session, directory) = two_writes(&setup).await;
+        let line = line_of(&setup, "the second");
         let files = session.rewind(&line, scope).unwrap();
         let done = files.iter().map(|file| &file.restoration);
         assert_eq!(
@@ -182,7 +182,7 @@ async fn files_return_with_the_conversation_or_without_it() {
         );
         assert_eq!(fs::read_to_string(directory.join("kept")).unwrap(), "one");
         assert!(!directory.join("new").exists());
-        let is_listed = RewindPoints::open(&world.path())
+        let is_listed = RewindPoints::open(&setup.path())
             .unwrap()
             .points()
             .iter()
@@ -193,17 +193,17 @@ async fn files_return_with_the_conversation_or_without_it() {
 
 #[tokio::test]
 async fn refused_calls_and_changes_of_files_are_no_lasting_effects() {
-    let world = denying_push();
-    let _session = two_writes(&world).await;
-    let points = RewindPoints::open(&world.path()).unwrap();
+    let setup = denying_push();
+    let _session = two_writes(&setup).await;
+    let points = RewindPoints::open(&setup.path()).unwrap();
     assert_eq!(points.effects(&points.points()[0]), ["Bash false"]);
 }
 
 #[tokio::test]
 async fn a_prompt_that_arrived_as_mail_is_listed_and_not_kept() {
-    let world = World::new(vec![echo()]);
-    world.model.play([say("one"), say("two")]);
-    let mut session = world.prompted();
+    let setup = Setup::new(vec![echo()]);
+    setup.model.play([say("one"), say("two")]);
+    let mut session = setup.prompted();
     session.run_turn(on()).await;
     let envelope = Envelope {
         from: "user",
@@ -215,11 +215,11 @@ async fn a_prompt_that_arrived_as_mail_is_listed_and_not_kept() {
     let input = vec![typed, mail("m2", "it is broken")];
     session.deliver(input).unwrap();
     session.run_turn(on()).await;
-    rewind(&mut session, &line_of(&world, "by mail"));
-    world.model.play([say("three")]);
+    rewind(&mut session, &line_of(&setup, "by mail"));
+    setup.model.play([say("three")]);
     session.deliver(vec![Injected::prompt("instead")]).unwrap();
     session.run_turn(on()).await;
-    let said = said(&world.model.last_request().messages).join("\n");
+    let said = said(&setup.model.last_request().messages).join("\n");
     assert!(
         said.contains("it is broken") && !said.contains("by mail"),
         "{said}"

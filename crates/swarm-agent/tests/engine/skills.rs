@@ -12,8 +12,8 @@ use swarm_tools::{SkillTool, builtin};
 
 use crate::family::{Family, calls, definition, says};
 use crate::model::{call, say};
+use crate::setup::{Setup, on, rights};
 use crate::tools::{Log, echo, shell};
-use crate::world::{World, on, rights};
 
 fn skill(directory: &Path, name: &str, text: &str) -> Skill {
     let directory = directory.join(name);
@@ -27,25 +27,25 @@ fn skill(directory: &Path, name: &str, text: &str) -> Skill {
     }
 }
 
-fn releasing(log: &Log, mode: PermissionMode) -> World {
-    let mut world = World::new(vec![shell(log.clone())]);
+fn releasing(log: &Log, mode: PermissionMode) -> Setup {
+    let mut setup = Setup::new(vec![shell(log.clone())]);
     let release = Skill {
         allowed_tools: vec!["Bash(make *)".into(), "Bash(git push:*)".into()],
-        ..skill(world.scratch.path(), "release", "Release it.")
+        ..skill(setup.scratch.path(), "release", "Release it.")
     };
-    world.tools.push(Arc::new(SkillTool::new(&[release])));
-    world.rights = rights(mode);
-    world
+    setup.tools.push(Arc::new(SkillTool::new(&[release])));
+    setup.rights = rights(mode);
+    setup
 }
 
 #[tokio::test]
 async fn rules_granted_by_a_skill_apply_until_the_turn_ends() {
     let log = Log::default();
-    let world = releasing(&log, PermissionMode::Default);
+    let setup = releasing(&log, PermissionMode::Default);
     let deny = || PermissionOutcome::deny("no");
-    world.gate.answers.lock().extend([deny(), deny(), deny()]);
+    setup.gate.answers.lock().extend([deny(), deny(), deny()]);
     let bash = |command: &str| json!({"command": command});
-    world.model.play([
+    setup.model.play([
         call([("b", "Bash", bash("make before"))]),
         call([("s", "Skill", json!({"skill": "release"}))]),
         call([
@@ -56,13 +56,13 @@ async fn rules_granted_by_a_skill_apply_until_the_turn_ends() {
         call([("e", "Bash", bash("make again"))]),
         say("done"),
     ]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     session.run_turn(on()).await;
     assert_eq!(*log.lock(), ["make it"]);
     session.deliver(vec![Injected::prompt("more")]).unwrap();
     session.run_turn(on()).await;
     assert_eq!(*log.lock(), ["make it"]);
-    let asked = world.gate.asked.lock();
+    let asked = setup.gate.asked.lock();
     let asked: Vec<_> = asked
         .iter()
         .map(|ask| ask.input["command"].clone())
@@ -77,27 +77,27 @@ async fn a_skill_cannot_override_rules_or_the_mode() {
         (PermissionMode::Default, "git push origin"),
     ] {
         let log = Log::default();
-        let mut world = releasing(&log, mode);
+        let mut setup = releasing(&log, mode);
         let mut rules = RuleSet::default();
         let rule = Rule::parse("Bash(git push:*)").unwrap();
         rules.add(Behavior::Deny, rule, "settings.json");
-        world.rights = Arc::new(swarm_agent::Rights::new(mode, rules, mode));
-        world.model.play([
+        setup.rights = Arc::new(swarm_agent::Rights::new(mode, rules, mode));
+        setup.model.play([
             call([("s", "Skill", json!({"skill": "release"}))]),
             call([("c", "Bash", json!({"command": command}))]),
             say("done"),
         ]);
-        let outcome = world.prompted().run_turn(on()).await;
+        let outcome = setup.prompted().run_turn(on()).await;
         assert_eq!(outcome.text, "done");
         assert!(log.lock().is_empty(), "{mode}");
-        assert!(world.gate.asked.lock().is_empty(), "{mode}");
+        assert!(setup.gate.asked.lock().is_empty(), "{mode}");
     }
 }
 
 #[tokio::test]
 async fn a_skill_for_people_is_neither_offered_nor_loaded() {
-    let mut world = World::new(vec![echo()]);
-    let directory = world.scratch.path().to_owned();
+    let mut setup = Setup::new(vec![echo()]);
+    let directory = setup.scratch.path().to_owned();
     let mine = Skill {
         person_only: true,
         ..skill(&directory, "deploy", "Deploy it.")
@@ -107,16 +107,16 @@ async fn a_skill_for_people_is_neither_offered_nor_loaded() {
         "review",
         "In ${CLAUDE_SKILL_DIR}/list.md: $ARGUMENTS",
     );
-    world.tools.push(Arc::new(SkillTool::new(&[mine, other])));
-    world.model.play([
+    setup.tools.push(Arc::new(SkillTool::new(&[mine, other])));
+    setup.model.play([
         call([
             ("a", "Skill", json!({"skill": "deploy"})),
             ("b", "Skill", json!({"skill": "review", "args": "all"})),
         ]),
         say("done"),
     ]);
-    world.prompted().run_turn(on()).await;
-    let request = world.model.last_request();
+    setup.prompted().run_turn(on()).await;
+    let request = setup.model.last_request();
     let tool = request
         .tools
         .iter()
@@ -131,19 +131,19 @@ async fn a_skill_for_people_is_neither_offered_nor_loaded() {
 
 #[tokio::test]
 async fn files_next_to_a_users_skill_can_be_read_without_approval() {
-    let mut world = World::new(builtin());
-    let directory = world.scratch.path().canonicalize().unwrap();
+    let mut setup = Setup::new(builtin());
+    let directory = setup.scratch.path().canonicalize().unwrap();
     let user = skill(&directory.join("root/skills"), "forms", "See fields.md.");
     let beside = user.path.with_file_name("fields.md");
     replace_alone(&beside, b"the fields").unwrap();
-    world.tools.push(Arc::new(SkillTool::new(&[user])));
-    world.rights = rights(PermissionMode::Default);
-    let mut parts = world.parts();
+    setup.tools.push(Arc::new(SkillTool::new(&[user])));
+    setup.rights = rights(PermissionMode::Default);
+    let mut parts = setup.parts();
     parts.tool_context.cwd = directory.join("work");
     std::fs::create_dir_all(&parts.tool_context.cwd).unwrap();
-    let mut session = Session::open(world.transcript(), parts).unwrap();
+    let mut session = Session::open(setup.transcript(), parts).unwrap();
     session.deliver(vec![Injected::prompt("go")]).unwrap();
-    world.model.play([
+    setup.model.play([
         call([
             ("s", "Skill", json!({"skill": "forms"})),
             ("r", "Read", json!({"file_path": beside})),
@@ -151,15 +151,15 @@ async fn files_next_to_a_users_skill_can_be_read_without_approval() {
         say("done"),
     ]);
     session.run_turn(on()).await;
-    let told = format!("{:?}", world.model.last_request().messages);
+    let told = format!("{:?}", setup.model.last_request().messages);
     assert!(told.contains("the fields"), "{told}");
-    assert!(world.gate.asked.lock().is_empty());
+    assert!(setup.gate.asked.lock().is_empty());
 }
 
 #[tokio::test]
 async fn a_forking_skill_is_followed_by_an_agent_of_its_type() {
-    let world = World::new(builtin());
-    let directory = world.scratch.path().to_owned();
+    let setup = Setup::new(builtin());
+    let directory = setup.scratch.path().to_owned();
     let audit = Skill {
         fork: true,
         agent: Some("auditor".into()),
@@ -170,9 +170,9 @@ async fn a_forking_skill_is_followed_by_an_agent_of_its_type() {
         skills: vec![audit.clone()],
         ..AgentConfig::default()
     };
-    let mut world = world;
-    world.tools.push(Arc::new(SkillTool::new(&[audit])));
-    let mut family = Family::configured(world, agent_config);
+    let mut setup = setup;
+    setup.tools.push(Arc::new(SkillTool::new(&[audit])));
+    let mut family = Family::configured(setup, agent_config);
     let input = json!({"skill": "audit", "args": "the parser"});
     family.plays("bob", [calls([("Skill", input)]), says("done")]);
     family.plays("bob/auditor", [says("it is sound")]);
@@ -190,25 +190,25 @@ async fn a_forking_skill_is_followed_by_an_agent_of_its_type() {
 #[tokio::test]
 async fn rules_of_a_forking_skill_apply_only_to_its_agent() {
     let log = Log::default();
-    let mut world = World::new(vec![shell(log.clone())]);
+    let mut setup = Setup::new(vec![shell(log.clone())]);
     let release = Skill {
         fork: true,
         agent: Some("releaser".into()),
         allowed_tools: vec!["Bash(make *)".into()],
-        ..skill(world.scratch.path(), "release", "Release it.")
+        ..skill(setup.scratch.path(), "release", "Release it.")
     };
-    world
+    setup
         .tools
         .push(Arc::new(SkillTool::new(std::slice::from_ref(&release))));
-    world.rights = rights(PermissionMode::Default);
+    setup.rights = rights(PermissionMode::Default);
     let deny = PermissionOutcome::deny("no");
-    world.gate.answers.lock().push_back(deny);
+    setup.gate.answers.lock().push_back(deny);
     let agent_config = AgentConfig {
         agents: AgentCatalog::new(vec![definition("releaser")]),
         skills: vec![release],
         ..AgentConfig::default()
     };
-    let mut family = Family::configured(world, agent_config);
+    let mut family = Family::configured(setup, agent_config);
     let make = |what: &str| ("Bash", json!({"command": format!("make {what}")}));
     let script = [
         calls([("Skill", json!({"skill": "release"}))]),
@@ -220,22 +220,22 @@ async fn rules_of_a_forking_skill_apply_only_to_its_agent() {
     family.plays("bob/releaser", script);
     family.turn("go").await;
     assert_eq!(*log.lock(), ["make its"], "{:?}", family.results());
-    assert_eq!(family.world.gate.asked.lock().len(), 1);
+    assert_eq!(family.setup.gate.asked.lock().len(), 1);
 }
 
 #[tokio::test]
 async fn a_prompt_that_names_a_skill_is_replaced_with_its_text() {
     let log = Log::default();
-    let world = releasing(&log, PermissionMode::Default);
-    let mut parts = world.parts();
+    let setup = releasing(&log, PermissionMode::Default);
+    let mut parts = setup.parts();
     let release = Skill {
         allowed_tools: vec!["Bash(make *)".into()],
         person_only: true,
-        ..skill(world.scratch.path(), "release", "Release $ARGUMENTS.")
+        ..skill(setup.scratch.path(), "release", "Release $ARGUMENTS.")
     };
     parts.skills = Arc::new([release]);
-    let mut session = Session::open(world.transcript(), parts).unwrap();
-    world.model.play([
+    let mut session = Session::open(setup.transcript(), parts).unwrap();
+    setup.model.play([
         call([("m", "Bash", json!({"command": "make it"}))]),
         say("done"),
         say("done"),
@@ -245,7 +245,7 @@ async fn a_prompt_that_names_a_skill_is_replaced_with_its_text() {
         session.submit(Vec::new(), prompts, &on()).await.unwrap();
         session.run_turn(on()).await;
     }
-    let told = format!("{:?}", world.model.last_request().messages);
+    let told = format!("{:?}", setup.model.last_request().messages);
     assert!(
         told.contains("starts the skill `release`") && told.contains("Release 1.2."),
         "{told}"

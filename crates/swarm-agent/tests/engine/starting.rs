@@ -8,25 +8,25 @@ use swarm_tools::ToolContext;
 use tokio_util::sync::CancellationToken;
 
 use crate::family::{Family, definition, says};
+use crate::setup::{Setup, hooks_in};
 use crate::sub_agents::agent;
-use crate::world::{World, hooks_in};
 
 /// A family with room for one sub-agent. The start hook of the type `slow` writes a file and never
 /// returns.
 fn family() -> (Family, std::path::PathBuf) {
-    let mut world = World::new(vec![]);
-    let begun = world.scratch.path().join("begun");
+    let mut setup = Setup::new(vec![]);
+    let begun = setup.scratch.path().join("begun");
     let command = format!("echo > {} && exec sleep 100000", begun.display());
     let settings = json!({"SubagentStart": [
         {"matcher": "slow", "hooks": [{"type": "command", "command": command}]}
     ]});
-    world.hooks = hooks_in(world.scratch.path(), &settings);
+    setup.hooks = hooks_in(setup.scratch.path(), &settings);
     let limits = AgentLimits {
         max_concurrent: 1,
         ..AgentLimits::default()
     };
     let definitions = vec![definition("slow"), definition("quick")];
-    let family = Family::of(world, definitions, limits);
+    let family = Family::of(setup, definitions, limits);
     for who in ["bob/slow", "bob/quick"] {
         family.plays(who, [says("done")]);
     }

@@ -7,7 +7,7 @@ use swarm_model::{ContentBlock, ModelError, ModelEvent, StopReason};
 use swarm_protocol::{AgentEvent, MemberState};
 
 use crate::model::{COST, Reply, response, say};
-use crate::world::{World, on};
+use crate::setup::{Setup, on};
 
 fn delta(text: &str) -> ModelEvent {
     ModelEvent::TextDelta(text.into())
@@ -29,7 +29,7 @@ fn state(state: MemberState, detail: Option<&str>) -> AgentEvent {
 
 #[tokio::test]
 async fn text_of_a_failed_attempt_is_discarded_and_streamed_again() {
-    let world = World::new(vec![]);
+    let setup = Setup::new(vec![]);
     let retrying = ModelEvent::Retrying {
         attempt: 2,
         wait: Duration::from_millis(1500),
@@ -37,13 +37,13 @@ async fn text_of_a_failed_attempt_is_discarded_and_streamed_again() {
         is_overload: true,
     };
     let events = [delta("Hel"), retrying, delta("Hello"), done("Hello")];
-    world
+    setup
         .model
         .play([Reply::Events(events.into_iter().map(Ok).collect())]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     session.run_turn(on()).await;
     assert_eq!(
-        world.watcher.events(),
+        setup.watcher.events(),
         [
             AgentEvent::TurnStarted,
             state(MemberState::Working, None),
@@ -74,19 +74,19 @@ async fn text_of_a_failed_attempt_is_discarded_and_streamed_again() {
 
 #[tokio::test]
 async fn a_broken_stream_fails_the_turn_and_no_retry_is_announced() {
-    let world = World::new(vec![]);
+    let setup = Setup::new(vec![]);
     let error = ModelError::ContextTooLong("210000 tokens".into());
-    world.model.play([
+    setup.model.play([
         Reply::Events(vec![Ok(delta("half")), Err(error.clone())]),
         Reply::Events(vec![Ok(delta("half"))]),
         say("fine"),
     ]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     let outcome = session.run_turn(on()).await;
     assert!(matches!(&outcome.end, Err(TurnStop::Failed(AgentError::Model(e))) if *e == error));
     assert!(outcome.trouble().unwrap().contains("210000 tokens"));
-    assert!(!world.watcher.events().contains(&AgentEvent::TextDiscarded));
-    assert!(!world.on_disk().contains("half"));
+    assert!(!setup.watcher.events().contains(&AgentEvent::TextDiscarded));
+    assert!(!setup.on_disk().contains("half"));
     // The failure was reported; the caller can retry.
     assert!(!session.needs_turn());
     let outcome = session.run_turn(on()).await;

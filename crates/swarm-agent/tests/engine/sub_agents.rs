@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::family::{Family, Line, OTHER_OUTPUT, calls, definition, says};
 use crate::model::COST;
-use crate::world::World;
+use crate::setup::Setup;
 
 pub(crate) fn agent(kind: &str, more: &Value) -> (&'static str, Value) {
     let mut input = json!({"description": "look", "prompt": "Look for it.", "subagent_type": kind});
@@ -24,7 +24,7 @@ pub(crate) fn agent(kind: &str, more: &Value) -> (&'static str, Value) {
 }
 
 fn family(definitions: Vec<AgentDefinition>) -> Family {
-    Family::of(World::new(builtin()), definitions, AgentLimits::default())
+    Family::of(Setup::new(builtin()), definitions, AgentLimits::default())
 }
 
 #[tokio::test]
@@ -82,14 +82,14 @@ async fn transcripts_are_next_to_the_parents_and_name_the_sub_agent() {
             (&line["isSidechain"], &line["agentId"]),
             (&json!(true), &json!(id))
         );
-        assert_eq!(line["sessionId"], json!(family.world.session.to_string()));
+        assert_eq!(line["sessionId"], json!(family.setup.session.to_string()));
     }
     let meta: Value = serde_json::from_str(&family.file(".meta.json")).unwrap();
     assert_eq!(meta["agentType"], "finder");
     assert_eq!(meta["description"], "look");
     assert_eq!(meta["swarm"]["status"], "completed");
     assert_eq!(family.file(".output"), "found");
-    assert!(!family.world.on_disk().contains(&id) || family.world.on_disk().contains("agentId: "));
+    assert!(!family.setup.on_disk().contains(&id) || family.setup.on_disk().contains("agentId: "));
 }
 
 #[tokio::test]
@@ -184,14 +184,14 @@ async fn a_sub_agent_runs_only_calls_that_its_definition_allows() {
 async fn errors_of_invalid_starts_name_the_alternatives() {
     let mut needy = definition("needy");
     needy.required_mcp_servers = vec!["github".into()];
-    let mut world = World::new(vec![]);
+    let mut setup = Setup::new(vec![]);
     let mut rules = RuleSet::default();
     let forbidden = Rule::parse("Agent(forbidden)").unwrap();
     rules.add(Behavior::Deny, forbidden, "test");
     let bypass = PermissionMode::BypassPermissions;
-    world.rights = std::sync::Arc::new(swarm_agent::Rights::new(bypass, rules, bypass));
+    setup.rights = std::sync::Arc::new(swarm_agent::Rights::new(bypass, rules, bypass));
     let definitions = vec![definition("finder"), definition("forbidden"), needy];
-    let mut family = Family::of(world, definitions, AgentLimits::default());
+    let mut family = Family::of(setup, definitions, AgentLimits::default());
     let described = family.tool("Agent").description();
     assert!(described.contains("- finder: does finder"));
     assert!(!described.contains("forbidden") && !described.contains("needy"));
@@ -243,7 +243,7 @@ async fn an_interrupt_stops_the_sub_agent_but_not_vice_versa() {
         cancel.cancel();
     });
     assert!(matches!(outcome.end, Err(TurnStop::Interrupted)));
-    let mut events = family.world.watcher.events().into_iter();
+    let mut events = family.setup.watcher.events().into_iter();
     let ended = events.find_map(|event| match event {
         AgentEvent::SubAgentEnded { outcome, .. } => Some(outcome),
         _ => None,
@@ -259,8 +259,8 @@ async fn a_sub_agent_has_separate_request_and_output_limits() {
         output_chars: 10,
         ..AgentLimits::default()
     };
-    let mut family = Family::of(World::new(builtin()), vec![definition("busy")], limits);
-    let scratch = family.world.scratch.path().join("long.txt");
+    let mut family = Family::of(Setup::new(builtin()), vec![definition("busy")], limits);
+    let scratch = family.setup.scratch.path().join("long.txt");
     swarm_os::replace_alone(&scratch, "x".repeat(100).as_bytes()).unwrap();
     family.plays("bob", [calls([agent("busy", &json!({}))]), says("done")]);
     family.plays(
@@ -287,14 +287,14 @@ async fn p5_a_sub_agent_never_exceeds_its_parents_permissions() {
         (BypassPermissions, Some(Plan), false),
         (BypassPermissions, None, true),
     ] {
-        let mut world = World::new(builtin());
-        world.rights = crate::world::rights(parent);
+        let mut setup = Setup::new(builtin());
+        setup.rights = crate::setup::rights(parent);
         let writer = AgentDefinition {
             permission_mode: own,
             ..definition("writer")
         };
-        let file = world.scratch.path().join("out.txt");
-        let mut family = Family::of(world, vec![writer], AgentLimits::default());
+        let file = setup.scratch.path().join("out.txt");
+        let mut family = Family::of(setup, vec![writer], AgentLimits::default());
         family.plays(
             "bob",
             [
@@ -313,7 +313,7 @@ async fn p5_a_sub_agent_never_exceeds_its_parents_permissions() {
 async fn p5_a_sub_agent_loses_its_parents_permissions_and_its_grants_do_not_extend_to_the_parent() {
     use swarm_agent::Rights;
     use swarm_permissions::{Destination, RuleValue, Suggestion};
-    let parent = crate::world::rights(PermissionMode::AcceptEdits);
+    let parent = crate::setup::rights(PermissionMode::AcceptEdits);
     let child = Rights::under(
         parent.clone(),
         None,
@@ -351,7 +351,7 @@ async fn o1_recursive_agents_never_exceed_a_limit_and_the_error_names_it() {
         max_total: 9,
         ..AgentLimits::default()
     };
-    let mut family = Family::of(World::new(vec![]), vec![definition("r")], limits);
+    let mut family = Family::of(Setup::new(vec![]), vec![definition("r")], limits);
     let one = || agent("r", &json!({}));
     let three = || calls([one(), one(), one()]);
     let mut name = "bob".to_owned();
@@ -380,7 +380,7 @@ async fn o1_the_limit_of_concurrent_sub_agents_refuses_the_next_one() {
         max_per_parent: 9,
         ..AgentLimits::default()
     };
-    let mut family = Family::of(World::new(vec![]), vec![definition("r")], limits);
+    let mut family = Family::of(Setup::new(vec![]), vec![definition("r")], limits);
     let background = || agent("r", &json!({"run_in_background": true}));
     family.plays(
         "bob",
@@ -428,7 +428,7 @@ async fn usage_is_reported_once_per_sub_agent() {
     family.plays("bob/outer/inner", [says("deep")]);
     let outcome = family.turn("go").await;
     let mut told = outcome.spent.usage;
-    for event in family.world.watcher.events() {
+    for event in family.setup.watcher.events() {
         if let AgentEvent::SubAgentEnded { usage, .. } = event {
             told += usage;
         }
@@ -451,7 +451,7 @@ async fn a_sub_agents_prompt_names_the_knowledge_cutoff() {
     };
     let known = [("anthropic/other".to_owned(), "May 2025".to_owned())];
     agent_config.models.knowledge = known.into();
-    let mut family = Family::configured(World::new(builtin()), agent_config);
+    let mut family = Family::configured(Setup::new(builtin()), agent_config);
     let call = agent("finder", &json!({"model": "other-1"}));
     family.plays("bob", [calls([call]), says("done")]);
     family.plays("bob/finder", [says("seen")]);

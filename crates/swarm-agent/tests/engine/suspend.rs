@@ -9,22 +9,22 @@ use swarm_protocol::AgentEvent;
 use tokio::sync::Notify;
 
 use crate::model::{Reply, call, say};
+use crate::setup::{Setup, on};
 use crate::tools::{Log, change, slow};
 use crate::valid::{assert_valid, results};
-use crate::world::{World, on};
 
 #[tokio::test]
 async fn suspending_lets_the_running_tool_finish_and_starts_nothing_new() {
     let (started, release, log) = (Arc::<Notify>::default(), Arc::default(), Log::default());
-    let world = World::new(vec![
+    let setup = Setup::new(vec![
         slow(started.clone(), Arc::clone(&release)),
         change(log.clone()),
     ]);
-    world.model.play([call([
+    setup.model.play([call([
         ("a", "Slow", json!({})),
         ("b", "Change", json!({"text": "1"})),
     ])]);
-    let mut session = world.prompted();
+    let mut session = setup.prompted();
     let signals = TurnSignals::default();
     let suspend = signals.suspend.clone();
     let (outcome, ()) = tokio::join!(session.run_turn(signals), async {
@@ -35,16 +35,16 @@ async fn suspending_lets_the_running_tool_finish_and_starts_nothing_new() {
     assert!(matches!(outcome.end, Err(TurnStop::Suspended)));
     assert_eq!(outcome.spent.requests, 1);
     assert!(log.lock().is_empty());
-    assert_eq!(world.model.requests().len(), 1);
+    assert_eq!(setup.model.requests().len(), 1);
 
     // Now, and after a restart, the turn has to be continued.
     assert!(session.needs_turn());
-    let mut session = world.open();
+    let mut session = setup.open();
     assert!(session.needs_turn());
-    world.model.play([say("done")]);
+    setup.model.play([say("done")]);
     let outcome = session.run_turn(on()).await;
     assert_eq!(outcome.text, "done");
-    let messages = world.model.last_request().messages;
+    let messages = setup.model.last_request().messages;
     assert_valid(&messages);
     let got = results(&messages[2]);
     assert_eq!(got[0], ("a", "finished", false));
@@ -53,20 +53,20 @@ async fn suspending_lets_the_running_tool_finish_and_starts_nothing_new() {
 
 #[tokio::test]
 async fn a_turn_suspended_during_a_response_repeats_the_request() {
-    let world = World::new(vec![]);
+    let setup = Setup::new(vec![]);
     let half = ModelEvent::TextDelta("half an ans".into());
-    world.model.play([Reply::Hang(vec![half]), say("whole")]);
-    let mut session = world.prompted();
+    setup.model.play([Reply::Hang(vec![half]), say("whole")]);
+    let mut session = setup.prompted();
     let signals = TurnSignals::default();
     let suspend = signals.suspend.clone();
     let (outcome, ()) = tokio::join!(session.run_turn(signals), async {
-        world.model.silent.notified().await;
+        setup.model.silent.notified().await;
         suspend.cancel();
     });
     assert!(matches!(outcome.end, Err(TurnStop::Suspended)));
     assert!(session.needs_turn());
-    assert!(world.watcher.events().contains(&AgentEvent::TextDiscarded));
+    assert!(setup.watcher.events().contains(&AgentEvent::TextDiscarded));
     assert_eq!(session.run_turn(on()).await.text, "whole");
-    let requests = world.model.requests();
+    let requests = setup.model.requests();
     assert_eq!(requests[0].messages, requests[1].messages);
 }

@@ -10,17 +10,17 @@ use swarm_tools::Caller;
 
 use crate::model::{COST, call, say};
 use crate::recorder::left_open;
+use crate::setup::{Setup, on};
 use crate::tools::echo;
 use crate::valid::{assert_valid, texts};
-use crate::world::{World, on};
 
 #[test]
 fn the_first_delivery_syncs_the_new_directories() {
-    let world = World::new(vec![echo()]);
-    let path = world.path();
+    let setup = Setup::new(vec![echo()]);
+    let path = setup.path();
     let directory = path.ancestors().nth(3).unwrap();
     let (_session, left) = left_open(directory, || {
-        let mut session = world.open();
+        let mut session = setup.open();
         session.deliver(vec![Injected::prompt("do it")]).unwrap();
         session
     });
@@ -31,8 +31,8 @@ fn the_first_delivery_syncs_the_new_directories() {
 #[test]
 fn the_mark_of_a_coordinator_is_written_once_and_synced_with_everything_before_it() {
     for is_left_by_a_killed_process in [false, true] {
-        let world = World::new(vec![]);
-        let path = world.path();
+        let setup = Setup::new(vec![]);
+        let path = setup.path();
         let directory = path.ancestors().nth(3).unwrap();
         if is_left_by_a_killed_process {
             swarm_os::ensure_private_dir(path.parent().unwrap()).unwrap();
@@ -41,24 +41,24 @@ fn the_mark_of_a_coordinator_is_written_once_and_synced_with_everything_before_i
             if is_left_by_a_killed_process {
                 drop(swarm_os::append(&path, br#"{"type":"summary","summary":"s"}"#).unwrap());
             }
-            world.transcript().mark_coordinator().unwrap();
+            setup.transcript().mark_coordinator().unwrap();
         });
         assert!(left.is_empty(), "{left:?}");
-        world
+        setup
             .open()
             .deliver(vec![Injected::prompt("go on")])
             .unwrap();
-        let before = world.on_disk();
-        world.transcript().mark_coordinator().unwrap();
-        assert_eq!(world.on_disk(), before);
+        let before = setup.on_disk();
+        setup.transcript().mark_coordinator().unwrap();
+        assert_eq!(setup.on_disk(), before);
     }
 }
 
 #[test]
 fn a_conversation_whose_mark_was_not_synced_is_no_coordinators() {
-    let world = World::new(vec![]);
+    let setup = Setup::new(vec![]);
     let full = |_| Err(OsError::Gone("/transcript".into()));
-    world
+    setup
         .transcript()
         .with_sync(full)
         .mark_coordinator()
@@ -67,13 +67,13 @@ fn a_conversation_whose_mark_was_not_synced_is_no_coordinators() {
 
 #[tokio::test]
 async fn lines_have_the_format_of_claude_code_and_a_swarm_key() {
-    let world = World::new(vec![echo()]);
-    let mut author = world.author();
+    let setup = Setup::new(vec![echo()]);
+    let mut author = setup.author();
     author.spawn = Some(SpawnId::random());
     let clock = Arc::new(SystemClock);
-    let file = TranscriptFile::open(world.path(), author.clone(), clock).unwrap();
-    let mut session = Session::open(file, world.parts()).unwrap();
-    world
+    let file = TranscriptFile::open(setup.path(), author.clone(), clock).unwrap();
+    let mut session = Session::open(file, setup.parts()).unwrap();
+    setup
         .model
         .play([call([("a", "Echo", json!({"text": "hi"}))]), say("done")]);
     session
@@ -81,7 +81,7 @@ async fn lines_have_the_format_of_claude_code_and_a_swarm_key() {
         .unwrap();
     session.run_turn(on()).await;
 
-    let mut lines: Vec<Value> = world
+    let mut lines: Vec<Value> = setup
         .on_disk()
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -97,7 +97,7 @@ async fn lines_have_the_format_of_claude_code_and_a_swarm_key() {
             ("isSidechain", json!(false)),
             ("userType", json!("external")),
             ("cwd", json!("/work/repo")),
-            ("sessionId", json!(world.session)),
+            ("sessionId", json!(setup.session)),
             ("version", json!("0.0.0")),
             ("agentName", json!("bob")),
             ("teamName", json!("crew")),
@@ -143,7 +143,7 @@ async fn lines_have_the_format_of_claude_code_and_a_swarm_key() {
 
 #[tokio::test]
 async fn a_transcript_of_claude_code_is_continued_and_its_other_lines_are_kept() {
-    let world = World::new(vec![]);
+    let setup = Setup::new(vec![]);
     let usage = json!({"input_tokens": 5, "output_tokens": 2, "service_tier": "standard"});
     let assistant = |uuid: &str, block: Value| {
         json!({"parentUuid": null, "isSidechain": false, "type": "assistant", "uuid": uuid,
@@ -169,10 +169,10 @@ async fn a_transcript_of_claude_code_is_continued_and_its_other_lines_are_kept()
         json!({"type": "summary", "summary": "a line without an ID", "leafUuid": "u6"}),
     ];
     let bytes = lines.map(|line| line.to_string() + "\n").concat();
-    swarm_os::ensure_private_dir(world.path().parent().unwrap()).unwrap();
-    swarm_os::replace_alone(&world.path(), bytes.as_bytes()).unwrap();
+    swarm_os::ensure_private_dir(setup.path().parent().unwrap()).unwrap();
+    swarm_os::replace_alone(&setup.path(), bytes.as_bytes()).unwrap();
 
-    let mut session = world.open();
+    let mut session = setup.open();
     assert!(session.transcript().broken().is_empty());
     assert!(session.needs_turn());
     let totals = session.totals();
@@ -183,13 +183,13 @@ async fn a_transcript_of_claude_code_is_continued_and_its_other_lines_are_kept()
         ..Usage::default()
     };
     assert_eq!(totals.usage, expected);
-    world.model.play([say("done")]);
+    setup.model.play([say("done")]);
     session.run_turn(on()).await;
-    let request = world.model.last_request();
+    let request = setup.model.last_request();
     assert_valid(&request.messages);
     assert_eq!(request.messages.len(), 3);
     assert_eq!(texts(&request.messages[0]), ["plain words"]);
-    let on_disk = world.on_disk();
+    let on_disk = setup.on_disk();
     assert!(on_disk.starts_with(&bytes));
     let added: Value = serde_json::from_str(on_disk.lines().last().unwrap()).unwrap();
     assert_eq!(added["parentUuid"], "u6");
@@ -197,15 +197,15 @@ async fn a_transcript_of_claude_code_is_continued_and_its_other_lines_are_kept()
 
 #[test]
 fn lines_after_joining_a_team_contain_its_name() {
-    let world = World::new(vec![]);
-    let mut session = world.open();
+    let setup = Setup::new(vec![]);
+    let mut session = setup.open();
     session.deliver(vec![Injected::prompt("one")]).unwrap();
     session.set_caller(Caller {
         team: Some(TeamName::parse("other").unwrap()),
         ..session.parts().tool_context.caller.clone()
     });
     session.deliver(vec![Injected::prompt("two")]).unwrap();
-    let teams: Vec<Value> = world
+    let teams: Vec<Value> = setup
         .on_disk()
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["teamName"].clone())

@@ -20,8 +20,8 @@ use swarm_protocol::{MessageId, Usage};
 use swarm_tools::{Tool, builtin};
 use tokio_util::sync::CancellationToken;
 
+use crate::setup::{Setup, on};
 use crate::valid::{results, texts};
-use crate::world::{World, on};
 
 /// Context window of the server in tokens.
 pub(crate) const WINDOW: u64 = 30_000;
@@ -160,7 +160,7 @@ impl Brief for Team {
 
 /// An agent that uses the server.
 pub(crate) struct Talk {
-    pub(crate) world: World,
+    pub(crate) setup: Setup,
     pub(crate) server: Arc<Server>,
     pub(crate) window: Option<u64>,
     pub(crate) clears: bool,
@@ -181,8 +181,8 @@ impl Talk {
     }
 
     pub(crate) fn with_tools(tools: Vec<Arc<dyn Tool>>, window: Option<u64>) -> Self {
-        let world = World::new(tools);
-        let directory = world.scratch.path().join("project");
+        let setup = Setup::new(tools);
+        let directory = setup.scratch.path().join("project");
         std::fs::create_dir_all(&directory).unwrap();
         let server = Server {
             directory: directory.clone(),
@@ -196,7 +196,7 @@ impl Talk {
         let instructions = b"Always whistle while you work.\n";
         swarm_os::replace_alone(&directory.join("CLAUDE.md"), instructions).unwrap();
         Self {
-            world,
+            setup,
             server: Arc::new(server),
             window,
             clears: false,
@@ -206,14 +206,14 @@ impl Talk {
 
     pub(crate) fn open(&self) -> Session {
         let directory = self.server.directory.clone();
-        let parts = self.world.parts();
+        let parts = self.setup.parts();
         let instructions = InstructionSources {
             settings: InstructionSettings {
                 files: vec!["CLAUDE.md".into()],
                 ..InstructionSettings::default()
             },
-            managed: self.world.scratch.path().join("managed.md"),
-            root: self.world.scratch.path().join("root"),
+            managed: self.setup.scratch.path().join("managed.md"),
+            root: self.setup.scratch.path().join("root"),
             home: None,
             unreadable: ReadFilter::new(&RuleSet::default(), &directory, None),
         };
@@ -222,7 +222,7 @@ impl Talk {
             limits: SessionLimits {
                 window: self.window,
                 clear_tool_results: self.clears,
-                ..self.world.limits.clone()
+                ..self.setup.limits.clone()
             },
             instructions: Some(Arc::new(instructions)),
             hooks: self.hooks.clone(),
@@ -234,7 +234,7 @@ impl Talk {
             },
             ..parts
         };
-        Session::open(self.world.transcript(), parts).unwrap()
+        Session::open(self.setup.transcript(), parts).unwrap()
     }
 
     pub(crate) fn summaries(&self) -> usize {
@@ -244,7 +244,7 @@ impl Talk {
     }
 
     pub(crate) fn boundaries(&self) -> usize {
-        let on_disk = std::fs::read_to_string(self.world.path()).unwrap_or_default();
+        let on_disk = std::fs::read_to_string(self.setup.path()).unwrap_or_default();
         on_disk.matches("\"subtype\":\"compact_boundary\"").count()
     }
 }

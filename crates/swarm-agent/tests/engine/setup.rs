@@ -129,7 +129,7 @@ pub(crate) fn hooks_in(directory: &Path, settings: &Value) -> AgentHooks {
 
 /// The components of a session. Fields may be changed before `open`.
 #[derive(Debug)]
-pub(crate) struct World {
+pub(crate) struct Setup {
     pub(crate) scratch: Scratch,
     pub(crate) session: SessionId,
     pub(crate) model: Arc<FakeModel>,
@@ -142,9 +142,9 @@ pub(crate) struct World {
     pub(crate) hooks: AgentHooks,
 }
 
-impl World {
+impl Setup {
     pub(crate) fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
-        let world = Self {
+        let setup = Self {
             scratch: Scratch::new(),
             session: SessionId::random(),
             model: Arc::default(),
@@ -159,8 +159,8 @@ impl World {
             },
             hooks: AgentHooks::default(),
         };
-        *world.mail.transcript.lock() = world.path();
-        world
+        *setup.mail.transcript.lock() = setup.path();
+        setup
     }
 
     pub(crate) fn path(&self) -> PathBuf {
