@@ -45,11 +45,10 @@ pub use memory::{Hold, MemoryStore};
 pub use nats::{HubReport, HubSettings, LeaseTerms};
 pub use reconcile::{Departure, ReconcileReport, RolledBack, is_stopped_by_person};
 pub use records::{Announced, NodeView, Nodes, Orders, Sessions};
-pub use requests::{AnswerLookup, NOT_ENTERED, RequestList};
-pub use roster::{NewMember, RemovedMember, StoppedSpawn};
+pub use requests::{AnswerLookup, NOT_ENTERED, RequestList, RequestQueue};
+pub use roster::{NewMember, RemovedMember, Roster, Spawns, StoppedSpawn};
 pub use store::{
-    Accounts, Exchange, Journal, Leases, Mailbox, Presence, RequestQueue, Roster, Spawns,
-    TaskBoard, Team, TeamStore,
+    Accounts, Exchange, Journal, Leases, Mailbox, Presence, TaskBoard, Team, TeamStore,
 };
 pub use tasks::{Actor, StatusChange, TaskChange, TaskList, TaskUpdated, Undelivered};
 pub use team::{BrokenFile, Leftover, NewTeam, TeamDamage};

@@ -1,7 +1,7 @@
 //! Traits of the store.
 
 use std::fmt::Debug;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,17 +9,15 @@ use async_trait::async_trait;
 use swarm_os::process::Identity;
 use swarm_os::{DirectoryWatcher, Liveness, LockInterrupt};
 use swarm_protocol::{
-    Answer, AnsweredBy, BackendType, BlobRef, Budget, BudgetScope, Budgets, CostRecord, Event,
-    Grant, Hello, InboxEntry, LeadProcess, LifeRecord, Member, MemberName, MessageId, NewTask,
-    PaneId, PauseMark, PermissionMode, PublishedBranch, RequestId, RequestKind, RequestRecord,
-    RightsReport, RunBudget, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
+    BlobRef, Budget, BudgetScope, Budgets, CostRecord, Event, Hello, InboxEntry, LifeRecord,
+    Member, MemberName, MessageId, NewTask, PauseMark, PublishedBranch, RightsReport, RunBudget,
+    SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::{
-    Actor, AnswerLookup, Changes, Cursor, Draft, Events, Inbox, JournalLines, Lease, LeaseEnd,
-    Leftover, MemberView, NewMember, NewTeam, Orders, Posted, ReconcileReport, RemovedMember,
-    RequestList, Result, StoppedSpawn, TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView,
-    Topic, Undelivered, VerifyKey,
+    Actor, Changes, Cursor, Draft, Events, Inbox, JournalLines, Lease, LeaseEnd, Leftover,
+    MemberView, NewTeam, Orders, Posted, ReconcileReport, RequestQueue, Result, Roster, Spawns,
+    TaskChange, TaskList, TaskUpdated, TeamDamage, TeamView, Topic, Undelivered,
 };
 
 /// Persistent team state below one root. One store serves all teams and all threads.
@@ -166,122 +164,6 @@ pub trait Team:
     }
 }
 
-/// The members of a team and its lead process.
-#[async_trait]
-pub trait Roster: Send + Sync {
-    /// Returns the roster.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] if the file is not a valid roster; it is left unchanged.
-    async fn config(&self) -> Result<TeamConfig>;
-
-    /// Returns the roster as far as this handle has heard of its changes, if that saves a request
-    /// to a server; otherwise reads it.
-    ///
-    /// # Errors
-    /// Like [`Self::config`].
-    async fn known_config(&self) -> Result<TeamConfig>;
-
-    /// Removes a member from the roster and releases its open tasks without counting an attempt.
-    /// With `stopped`, only if the entry still belongs to that spawn, whose end is then in the
-    /// journal, once, before the member leaves the roster. Returns `None` if nothing was removed.
-    /// Its inbox is kept.
-    async fn remove_member(
-        &self,
-        name: &MemberName,
-        stopped: Option<&StoppedSpawn>,
-    ) -> Result<Option<RemovedMember>>;
-
-    /// Returns the last roster entry of a removed member.
-    async fn former_member(&self, name: &MemberName) -> Result<Option<Member>>;
-
-    /// Sets whether a member is in a turn (`isActive`).
-    async fn set_active(&self, name: &MemberName, active: bool) -> Result<()>;
-
-    /// Adds an absolute directory in which all later members of the team may use a tool
-    /// (`teamAllowedPaths`).
-    async fn add_allowed_path(&self, path: &str, tool: &str) -> Result<()>;
-
-    /// Removes such a directory.
-    async fn remove_allowed_path(&self, path: &str, tool: &str) -> Result<()>;
-
-    /// Sets the permission mode of a member (`mode`).
-    async fn set_mode(&self, name: &MemberName, mode: PermissionMode) -> Result<()>;
-
-    /// Sets or clears the lead process.
-    ///
-    /// # Errors
-    /// [`StoreError::LeadAlive`] if another running process leads the team.
-    async fn set_lead_process(&self, lead: Option<LeadProcess>) -> Result<()>;
-
-    /// Sets the conversation and the model of the lead process.
-    async fn set_lead_session(&self, session_id: &str, model: &str) -> Result<()>;
-
-    /// Clears the lead process if it is still `lost`.
-    ///
-    /// # Errors
-    /// [`StoreError::LeadAlive`] if a process leads the team.
-    async fn clear_lost_lead(&self, lost: &LeadProcess) -> Result<()>;
-
-    /// Sets or clears the pause mark of a member's current spawn. Returns the previous mark; an
-    /// existing mark is kept.
-    ///
-    /// # Errors
-    /// [`StoreError::MemberNotFound`], and [`StoreError::SpawnGone`] if the mark is for another
-    /// spawn.
-    async fn set_paused(
-        &self,
-        name: &MemberName,
-        mark: Option<&PauseMark>,
-    ) -> Result<Option<PauseMark>>;
-}
-
-/// New members: spawns in progress, and members of other programs.
-#[async_trait]
-pub trait Spawns: Send + Sync {
-    /// Reserves a roster entry for a spawn, with a colour and an inbox that has the prompt as first
-    /// message. The entry of a dead member of that name is replaced, and restored if the spawn is
-    /// aborted. Reconciliation of the name is added to `done`, even on failure: the caller
-    /// terminates the processes that are left.
-    ///
-    /// # Errors
-    /// [`StoreError::NameTaken`] if the name, or one that maps to the same files, is in use.
-    async fn reserve_into(&self, new: NewMember, done: &mut ReconcileReport) -> Result<Member>;
-
-    /// Like [`Self::reserve_into`], for names that no earlier member had.
-    ///
-    /// # Errors
-    /// The same errors.
-    async fn reserve(&self, new: NewMember) -> Result<Member> {
-        self.reserve_into(new, &mut ReconcileReport::default())
-            .await
-    }
-
-    /// Turns a reservation into a member: sets where it runs and removes the reservation.
-    /// Idempotent.
-    ///
-    /// # Errors
-    /// [`StoreError::SpawnGone`] if the reservation was rolled back.
-    async fn commit_spawn(
-        &self,
-        spawn: &SpawnId,
-        pane: PaneId,
-        backend: BackendType,
-        socket: Option<PathBuf>,
-    ) -> Result<Member>;
-
-    /// Undoes a reservation and restores roster and inbox. Mail that others sent to the reserved
-    /// member is kept. Does nothing for unknown and committed spawns; returns whether a reservation
-    /// was undone.
-    async fn abort_spawn(&self, spawn: &SpawnId, reason: &str) -> Result<bool>;
-
-    /// Adds a member that another program runs, and that joined or will join by itself.
-    ///
-    /// # Errors
-    /// [`StoreError::NameTaken`] if the name, or one that maps to the same files, is in use.
-    async fn add_external(&self, name: &MemberName, cwd: &Path) -> Result<Member>;
-}
-
 /// The inboxes of the members.
 #[async_trait]
 pub trait Mailbox: Send + Sync {
@@ -414,74 +296,6 @@ pub trait TaskBoard: Send + Sync {
     /// Returns the members whose inboxes were not usable when they were to be notified of changes,
     /// and those whom the process that made a change has not notified. Later changes try again.
     async fn undelivered(&self) -> Vec<Undelivered>;
-}
-
-/// The open requests to a person.
-#[async_trait]
-pub trait RequestQueue: Send + Sync {
-    /// Adds a request to the queue, assigns its number, and returns it. The lead gets the `notice`
-    /// of it once. A repetition completes an interrupted call. If the notice cannot be sent, the
-    /// request is withdrawn.
-    ///
-    /// # Errors
-    /// [`StoreError::BadRequestId`], [`StoreError::RequestExists`] for another request with this ID.
-    async fn open_request(
-        &self,
-        request: RequestRecord,
-        notice: Option<Draft>,
-    ) -> Result<RequestRecord>;
-
-    /// Returns the open and answered requests, oldest first.
-    async fn requests(&self) -> Result<RequestList>;
-
-    /// Returns one request.
-    async fn request(&self, id: &RequestId) -> Result<RequestRecord>;
-
-    /// Answers a request. Exactly one answer wins. With `shown`, the call that a person saw, fails
-    /// if the request is for another call.
-    ///
-    /// # Errors
-    /// [`StoreError::RequestAnswered`] with the answer that won, [`StoreError::RequestNotFound`],
-    /// [`StoreError::RequestChanged`].
-    async fn answer_request(
-        &self,
-        id: &RequestId,
-        shown: Option<&RequestKind>,
-        answer: Answer,
-        by: AnsweredBy,
-    ) -> Result<RequestRecord>;
-
-    /// Looks up the answer to a request. An answer that no command has recorded in the journal, or
-    /// an approval that is not signed with the private half of `key`, is removed.
-    ///
-    /// # Errors
-    /// [`StoreError::RequestNotFound`], [`StoreError::Damaged`].
-    async fn look_up_answer(
-        &self,
-        asked: &RequestRecord,
-        key: Option<&VerifyKey>,
-    ) -> Result<AnswerLookup>;
-
-    /// Returns the public half of the team's key; `None` for a team of another program or of an
-    /// older version.
-    async fn verify_key(&self) -> Result<Option<VerifyKey>>;
-
-    /// Signs a grant with the team's key, if the team has one.
-    ///
-    /// # Errors
-    /// [`StoreError::SigningKey`].
-    async fn signed(&self, grant: &Grant, by: AnsweredBy) -> Result<AnsweredBy>;
-
-    /// Records that a request expired, and removes it from the queue. Returns `false` if it was
-    /// answered before, and then changes nothing.
-    ///
-    /// # Errors
-    /// [`StoreError::RequestNotFound`].
-    async fn withdraw_request(&self, id: &RequestId) -> Result<bool>;
-
-    /// Removes a request from the queue after its answer was read. Does nothing if it is already
-    /// removed.
-    async fn close_request(&self, id: &RequestId) -> Result<()>;
 }
 
 /// The record of what happened in a team.

@@ -1,8 +1,10 @@
 //! Requests to a person: results, and which answers count. No I/O.
 
+mod operations;
 mod rules;
 mod types;
 
+pub use operations::RequestQueue;
 pub(crate) use rules::{
     Stored, answer_event, checked, not_found, notice_id, opened, repeated, require_open, sort,
 };
