@@ -10,6 +10,7 @@ mod role;
 mod run;
 mod suspension;
 mod task_follow_up;
+mod turn_end;
 mod turn_reporter;
 
 #[cfg(test)]

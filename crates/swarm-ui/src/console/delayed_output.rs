@@ -1,5 +1,6 @@
 //! Output that is drawn with the next frame.
 
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread;
 
@@ -8,6 +9,14 @@ use parking_lot::{Condvar, MutexGuard};
 use super::screen::{Console, Inner};
 
 impl Console {
+    /// Returns a writer for output.
+    pub fn writer(&self) -> ConsoleWriter {
+        ConsoleWriter {
+            console: self.clone(),
+            waiting: Vec::new(),
+        }
+    }
+
     /// Draws output at most once in 16 ms. Keys are drawn immediately.
     pub fn limit_frames(&self) {
         self.inner.lock().frames.is_limited = true;
@@ -29,6 +38,30 @@ impl Console {
             Ok(_) => inner.frames.has_thread = true,
             Err(_) => inner.draw_output(),
         }
+    }
+}
+
+/// Output of a pane, displayed on flush.
+#[derive(Debug)]
+pub struct ConsoleWriter {
+    console: Console,
+    waiting: Vec<u8>,
+}
+
+impl Write for ConsoleWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.waiting.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.waiting.is_empty() {
+            let waiting = std::mem::take(&mut self.waiting);
+            let mut inner = self.console.inner.lock();
+            inner.add_output(&String::from_utf8_lossy(&waiting));
+            self.console.draw_when_due(inner);
+        }
+        Ok(())
     }
 }
 

@@ -40,6 +40,7 @@ mod writer;
 
 pub(crate) use alert::BELL;
 pub use alert::{Alert, DesktopAlert};
+pub use delayed_output::ConsoleWriter;
 pub use dialog::{Choice, Dialog, FormAnswer, FormQuestion};
 pub use document::{Document, TextDocument};
 pub use editor_mode::EditorMode;
@@ -47,7 +48,7 @@ pub use input::{PaneInput, PanelAction, command_in};
 pub use pager::Pager;
 pub use picker::{Picker, PickerItem};
 pub use read_keys::{read_keys, read_keys_when};
-pub use screen::{Attacher, Completer, Console, ConsoleWriter};
+pub use screen::{Attacher, Completer, Console};
 pub use status::{SessionChange, SessionStatus};
 pub use team_panel::{PanelContent, PanelMember, PanelTask};
 pub use writer::NonBlockingWriter;

@@ -1,7 +1,7 @@
 //! Output above the input line, without interference between the two.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -193,14 +193,6 @@ impl Console {
     /// Redraws the input line for the current size of the terminal.
     pub fn resized(&self) {
         self.key(Key::Resized);
-    }
-
-    /// Returns a writer for output.
-    pub fn writer(&self) -> ConsoleWriter {
-        ConsoleWriter {
-            console: self.clone(),
-            waiting: Vec::new(),
-        }
     }
 
     /// Removes the input line and releases the terminal; later output is written unchanged.
@@ -449,7 +441,7 @@ impl Inner {
     }
 
     /// Adds output, which [`Self::draw_output`] draws.
-    fn add_output(&mut self, output: &str) {
+    pub(super) fn add_output(&mut self, output: &str) {
         let copy = without_titles(output);
         self.copy.write_all(copy.as_bytes()).ok();
         self.copy.flush().ok();
@@ -478,30 +470,6 @@ impl Inner {
     pub(super) fn send(&mut self, frame: &str) {
         self.out.write_all(frame.as_bytes()).ok();
         self.out.flush().ok();
-    }
-}
-
-/// Output of a pane, displayed on flush.
-#[derive(Debug)]
-pub struct ConsoleWriter {
-    console: Console,
-    waiting: Vec<u8>,
-}
-
-impl Write for ConsoleWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.waiting.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if !self.waiting.is_empty() {
-            let waiting = std::mem::take(&mut self.waiting);
-            let mut inner = self.console.inner.lock();
-            inner.add_output(&String::from_utf8_lossy(&waiting));
-            self.console.draw_when_due(inner);
-        }
-        Ok(())
     }
 }
 

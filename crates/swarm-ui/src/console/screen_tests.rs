@@ -387,7 +387,7 @@ proptest! {
     fn no_key_panics(keys in prop::collection::vec(any_deleting_key(), 0..60), width in 1_usize..50) {
         let screen = Screen::default();
         let out = Box::new(screen.clone());
-        let console = Console::closed(out, Box::new(io::sink()), Theme::PLAIN, Box::new(move || Some(width)), "bob > ").opened();
+        let console = Console::closed(out, Box::new(std::io::sink()), Theme::PLAIN, Box::new(move || Some(width)), "bob > ").opened();
         console.complete_with(Box::new(|text| (text.len(), vec!["日本".to_owned(), "x".to_owned()])));
         for (at, key) in keys.into_iter().enumerate() {
             if at % 7 == 3 {
