@@ -11,4 +11,6 @@ pub use load::ClaudeSettings;
 pub use unsupported::wants_coordinator;
 
 #[cfg(test)]
+mod program_tests;
+#[cfg(test)]
 mod tests;

@@ -8,14 +8,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use swarm_os::{
-    InheritableLock, LockInterrupt, LockOptions, LockPlan, OsError, with_lock, with_lock_after,
-};
+use swarm_os::{LockOptions, LockPlan, OsError, with_lock, with_lock_after};
 
 use crate::children::{Child, LockFixture, directory_only, until, until_blocked_on, waiting};
 
 /// Shorter than the time after which a lock is stale, and long enough for a busy machine.
-const SOON: Duration = Duration::from_secs(10);
+pub(crate) const SOON: Duration = Duration::from_secs(10);
 
 #[test]
 fn eight_processes_lose_no_increment() {
@@ -131,49 +129,6 @@ fn writers_killed_at_any_moment_lose_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn the_deadline_names_the_file_and_the_holder() {
-    let (_directory, fixture) = LockFixture::fresh();
-    let mut holder = Child::start("holds", &fixture.directory);
-    assert_eq!(holder.says(), "held");
-    let limit = Duration::from_millis(200);
-    let began = Instant::now();
-    let refused = fixture.within(limit, |_| Ok(())).unwrap_err();
-    assert!(began.elapsed() >= limit && began.elapsed() < limit + SOON);
-    assert!(matches!(refused, OsError::LockTimeout { .. }));
-    let message = refused.to_string();
-    assert!(
-        message.contains(fixture.sidecar.to_str().unwrap()),
-        "{message}"
-    );
-    let pid = holder.pid().as_raw_nonzero().to_string();
-    assert!(message.contains(&format!("process {pid} (")), "{message}");
-}
-
-#[test]
-fn a_waiter_that_timed_out_does_not_keep_the_lock() {
-    let (_directory, fixture) = LockFixture::fresh();
-    let mut holder = Child::start("holds", &fixture.directory);
-    assert_eq!(holder.says(), "held");
-    fixture
-        .within(Duration::from_millis(50), |_| Ok(()))
-        .unwrap_err();
-    holder.go_on();
-    assert_eq!(holder.says(), "Ok(())");
-    fixture.within(SOON, |_| Ok(())).unwrap();
-}
-
-#[test]
-fn the_error_says_when_the_process_itself_holds_the_lock() {
-    let (_directory, fixture) = LockFixture::fresh();
-    let refused = fixture
-        .within(SOON, |_| {
-            fixture.within(Duration::from_millis(50), |_| Ok(()))
-        })
-        .unwrap_err();
-    assert!(refused.to_string().contains("this process ("), "{refused}");
-}
-
-#[test]
 fn a_stopped_holder_keeps_its_lock() {
     let (_directory, fixture) = LockFixture::fresh();
     let mut holder = Child::start("holds", &fixture.directory);
@@ -262,23 +217,6 @@ fn a_writer_whose_sidecar_was_replaced_writes_nothing_after_a_second() {
             Ok(())
         })
         .unwrap();
-}
-
-#[test]
-fn a_retired_lock_is_not_taken_by_a_waiter_and_a_timeout_names_the_holder() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("lock");
-    let take = |wait| InheritableLock::take(&path, wait);
-    let lock = take(Duration::ZERO).unwrap();
-    let refused = take(Duration::ZERO).unwrap_err().to_string();
-    assert!(refused.contains("this process ("), "{refused}");
-    thread::scope(|scope| {
-        let waiter = scope.spawn(|| take(SOON).unwrap());
-        until_blocked_on(&path, 1);
-        lock.retire();
-        let _taken = waiter.join().unwrap();
-        assert!(InheritableLock::try_take(&path).unwrap().is_none());
-    });
 }
 
 #[test]
@@ -469,42 +407,6 @@ fn a_file_with_two_hard_links_is_read_and_replaced_but_not_modified() {
 }
 
 #[test]
-fn an_interrupt_stops_the_wait_for_a_lock() {
-    let (_directory, fixture) = LockFixture::fresh();
-    let interrupt = LockInterrupt::default();
-    let patient = LockOptions {
-        interrupt: Some(interrupt.clone()),
-        ..waiting(Duration::from_hours(1))
-    };
-    let mut holder = Child::start("holds", &fixture.directory);
-    assert_eq!(holder.says(), "held");
-    thread::scope(|scope| {
-        let ours = scope.spawn(|| fixture.increment(&patient));
-        until_blocked_on(&fixture.sidecar, 1);
-        interrupt.interrupt();
-        let refused = ours.join().unwrap();
-        assert!(
-            matches!(refused, Err(OsError::LockTimeout { .. })),
-            "{refused:?}"
-        );
-    });
-    holder.go_on();
-    holder.says();
-    holder.finish();
-    // The lock of another program, and a wait after the interrupt.
-    let (_directory, fixture) = LockFixture::fresh();
-    let theirs = fixture.directory.join("inbox.json.lock");
-    fs::create_dir(&theirs).unwrap();
-    let refused = fixture.increment(&patient);
-    assert!(
-        matches!(refused, Err(OsError::LockTimeout { .. })),
-        "{refused:?}"
-    );
-    fs::remove_dir(&theirs).unwrap();
-    fixture.increment(&patient).unwrap();
-}
-
-#[test]
 fn what_is_prepared_before_the_wait_belongs_to_the_locked_sidecar() {
     let (_directory, fixture) = LockFixture::fresh();
     let plan = LockPlan {
@@ -522,55 +424,4 @@ fn what_is_prepared_before_the_wait_belongs_to_the_locked_sidecar() {
     let refused: Result<(), OsError> =
         with_lock_after(&plan, &options, replace, |_held, ()| panic!("it is locked"));
     assert!(matches!(refused, Err(OsError::Gone(_))), "{refused:?}");
-}
-
-#[test]
-fn hurry_shortens_the_wait_for_another_program_but_not_for_a_process_of_swarm() {
-    let (_directory, fixture) = LockFixture::fresh();
-    let interrupt = LockInterrupt::default();
-    let patient = LockOptions {
-        interrupt: Some(interrupt.clone()),
-        ..waiting(Duration::from_hours(1))
-    };
-    let theirs = fixture.directory.join("inbox.json.lock");
-    fs::create_dir(&theirs).unwrap();
-    thread::scope(|scope| {
-        let ours = scope.spawn(|| fixture.increment(&patient));
-        interrupt.hurry();
-        let refused = ours.join().unwrap();
-        assert!(
-            matches!(refused, Err(OsError::LockTimeout { .. })),
-            "{refused:?}"
-        );
-    });
-    fs::remove_dir(&theirs).unwrap();
-    let mut holder = Child::start("holds", &fixture.directory);
-    assert_eq!(holder.says(), "held");
-    thread::scope(|scope| {
-        let ours = scope.spawn(|| fixture.locked(&patient, |_| Ok(())));
-        until_blocked_on(&fixture.sidecar, 1);
-        holder.go_on();
-        holder.says();
-        assert!(ours.join().unwrap().is_ok(), "it has waited");
-    });
-    holder.finish();
-}
-
-#[test]
-fn the_error_for_a_lock_directory_names_its_last_holder_and_time() {
-    let (_directory, fixture) = LockFixture::fresh();
-    let mut holder = Child::start("holds by directory", &fixture.directory);
-    assert_eq!(holder.says(), "held");
-    let hasty = LockOptions {
-        deadline: Duration::from_millis(50),
-        ..directory_only()
-    };
-    let refused = fixture.increment(&hasty).unwrap_err().to_string();
-    let pid = format!("process {}", holder.pid().as_raw_nonzero());
-    for part in [&pid, "has held the lock for", "refreshed its lock"] {
-        assert!(refused.contains(part), "{refused}");
-    }
-    holder.go_on();
-    holder.says();
-    holder.finish();
 }

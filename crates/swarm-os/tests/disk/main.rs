@@ -14,5 +14,6 @@ mod faults;
 mod files;
 mod foreign;
 mod life;
+mod lock_timeouts;
 mod locks;
 mod recorder;

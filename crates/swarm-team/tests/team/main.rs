@@ -10,6 +10,7 @@
 mod brief;
 mod claude_session;
 mod completion;
+mod foreign_requests;
 mod hello;
 mod incoming;
 mod mailed_answers;
