@@ -23,6 +23,8 @@ mod departure_tests;
 #[cfg(test)]
 mod mail_tests;
 #[cfg(test)]
+mod question_tests;
+#[cfg(test)]
 mod report_tests;
 #[cfg(test)]
 mod settle_tests;

@@ -32,8 +32,8 @@ const DISMISS: char = '\u{1b}';
 /// Default width in columns if it is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// The terminal of a pane. Clones share it. Output is written through a [`ConsoleWriter`]; keys
-/// come from [`super::read_keys`].
+/// The terminal of a pane. Clones share it. Output is written through a [`super::ConsoleWriter`];
+/// keys come from [`super::read_keys`].
 #[derive(Clone)]
 pub struct Console {
     pub(super) inner: Arc<Mutex<Inner>>,
