@@ -27,4 +27,3 @@ pub use name::{server_part, tool_name};
 pub use pool::{AgentServers, McpServers, ServerReport};
 pub use process::ProcessServers;
 pub use sdk::{ServedTools, ToolService, serve_tools};
-pub use tool::McpTool;

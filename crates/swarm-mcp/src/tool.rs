@@ -22,7 +22,7 @@ const DESCRIPTION_CHARS: usize = 2048;
 /// Annotations such as `readOnlyHint` are the server's claims: permission decisions ignore them,
 /// and every call requires approval unless a rule matches it.
 #[derive(Debug)]
-pub struct McpTool {
+struct McpTool {
     server: Arc<Server>,
     name: String,
     spec: McpToolSpec,

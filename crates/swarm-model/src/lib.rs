@@ -30,6 +30,6 @@ pub use model::{Fallback, Model, ModelEvent, ModelEvents, ModelResponse, StopRea
 pub use name::{ModelName, ModelNameError, Provider};
 pub use remote::{Connection, ReplayedApi, RetryPolicy, Secret, Throttle, replay_answer};
 pub use request::{ModelRequest, SystemBlock, ToolSpec};
-pub use scripted::{Pace, ScenarioError, ScriptedModel};
+pub use scripted::{Pace, ScenarioError};
 pub use stored::{BlockArena, BlockKind, StoredBlock, StoredMessage};
 pub use web::WebClient;

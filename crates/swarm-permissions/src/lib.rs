@@ -48,8 +48,8 @@ pub use mode_choice::{ChosenMode, ModeSource, choose_mode};
 pub use model_choice::{ChosenModel, ModelCandidates, ModelSource, choose_model};
 pub use nearest::nearest;
 pub use pool::{
-    AgentKind, FilterLayer, MEMBER_TOOLS, PoolRequest, RemovedTool, SelectorError, ToolCeiling,
-    ToolPool, ToolSelector, known_tools, tool_pool,
+    AgentKind, FilterLayer, MEMBER_TOOLS, PoolRequest, RemovedTool, ToolCeiling, ToolPool,
+    known_tools, tool_pool,
 };
 pub use question::{FileFacts, PlainFiles, Question, RunsLater};
 pub use rule::{Behavior, Rule, RuleError};

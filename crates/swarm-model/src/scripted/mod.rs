@@ -22,5 +22,5 @@ mod load_tests;
 mod play_tests;
 
 pub use pace::Pace;
-pub use play::ScriptedModel;
+pub(crate) use play::ScriptedModel;
 pub use scenario::ScenarioError;

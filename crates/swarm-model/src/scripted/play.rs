@@ -27,14 +27,14 @@ use crate::stored::StoredMessage;
 
 /// A model that plays a scenario file. Clones share the scenario.
 #[derive(Debug, Clone)]
-pub struct ScriptedModel {
+pub(crate) struct ScriptedModel {
     scenario: Arc<Scenario>,
     pace: Pace,
 }
 
 impl ScriptedModel {
     /// Reads and validates a scenario file.
-    pub fn from_file(path: &Path, pace: Pace) -> Result<Self, ScenarioError> {
+    pub(crate) fn from_file(path: &Path, pace: Pace) -> Result<Self, ScenarioError> {
         let text = fs::read_to_string(path).map_err(|error| ScenarioError::Unreadable {
             path: path.to_owned(),
             message: error.to_string(),
@@ -43,7 +43,7 @@ impl ScriptedModel {
     }
 
     /// Reads and validates the text of a scenario; errors name `path`.
-    pub fn from_text(text: &str, path: &Path, pace: Pace) -> Result<Self, ScenarioError> {
+    pub(crate) fn from_text(text: &str, path: &Path, pace: Pace) -> Result<Self, ScenarioError> {
         Ok(Self {
             scenario: Arc::new(load(text, path)?),
             pace,

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 use swarm_protocol::{Color, Effort, PermissionMode, word_list};
 
+use crate::pool::ToolSelector;
 use crate::{
     AgentDefinition, HookSettings, Isolation, McpServerConfig, McpUse, MemoryScope, ToolAllowance,
-    ToolSelector, known_tools, nearest,
+    known_tools, nearest,
 };
 
 use super::problem::{Effect, Notes, ValueError};

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::problem::{Notes, ValueError};
-use crate::pool::split;
-use crate::{ToolAllowance, ToolSelector};
+use crate::ToolAllowance;
+use crate::pool::{ToolSelector, split};
 
 pub(super) fn shown(value: &Value) -> String {
     let text = match value {

@@ -8,7 +8,7 @@ use crate::split::split_outside;
 
 /// The tools selected by one entry of a tool list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ToolSelector {
+pub(crate) enum ToolSelector {
     /// One tool, by its current name.
     Tool(String),
     /// Tools of MCP servers: `mcp__server`, `mcp__server__tool`, or a prefix with `*`.
@@ -22,11 +22,11 @@ pub enum ToolSelector {
 /// An entry of a tool list is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a tool: {why}", .entry.escape_debug())]
-pub struct SelectorError {
+pub(crate) struct SelectorError {
     /// The entry as given.
-    pub entry: String,
+    pub(crate) entry: String,
     /// What is wrong, and the correct form.
-    pub why: String,
+    pub(crate) why: String,
 }
 
 impl ToolSelector {
@@ -34,7 +34,7 @@ impl ToolSelector {
     ///
     /// # Errors
     /// [`SelectorError`], including an invalid rule pattern in the parentheses.
-    pub fn parse(entry: &str) -> Result<Self, SelectorError> {
+    pub(crate) fn parse(entry: &str) -> Result<Self, SelectorError> {
         let error = |why: String| SelectorError {
             entry: entry.to_owned(),
             why,
@@ -71,7 +71,7 @@ impl ToolSelector {
     }
 
     /// Returns whether the entry selects a tool, ignoring case.
-    pub fn names(&self, tool: &str) -> bool {
+    pub(crate) fn names(&self, tool: &str) -> bool {
         match self {
             Self::Tool(name) => name.eq_ignore_ascii_case(tool),
             Self::Mcp(pattern) => pattern == tool || names_mcp(pattern, tool),
