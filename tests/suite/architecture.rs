@@ -74,6 +74,11 @@ fn only_swarm_os_reads_what_the_kernel_says_about_processes() {
 }
 
 #[test]
+fn the_settings_know_all_variables_of_the_program() {
+    assert_none(&architecture::check_variables(&rust_files()));
+}
+
+#[test]
 fn no_module_has_a_name_that_attracts_everything() {
     assert_none(&architecture::check_names(&rust_files()));
 }

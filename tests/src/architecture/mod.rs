@@ -11,6 +11,7 @@ mod journeys;
 mod map;
 mod processes;
 mod source;
+mod variables;
 mod workspace;
 
 pub use cycles::check_cycles;
@@ -26,4 +27,5 @@ pub use journeys::check_journeys;
 pub use map::{AllowedUse, ArchitecturePage, CrateRow, Uses};
 pub use processes::check_process_files;
 pub use source::Source;
+pub use variables::check_variables;
 pub use workspace::{Dependency, DependencyKind, Package, packages, root};

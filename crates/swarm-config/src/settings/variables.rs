@@ -7,17 +7,33 @@ use super::keys::KEYS;
 use crate::error::ConfigError;
 
 /// Our variables that are not settings.
-const OTHERS: [&str; 10] = [
-    "SWARM_TEAM",
-    "SWARM_NAME",
+const OTHERS: [&str; 26] = [
     "SWARM_AGENT_ID",
-    swarm_protocol::SPAWN_MARK,
-    "SWARM_CWD",
-    "SWARM_WORKTREE",
-    "SWARM_LEAD_PROCESS",
-    "SWARM_DETACHED_BY",
-    "SWARM_LOG",
+    "SWARM_API_KEY_HELPER",
+    "SWARM_CALL_ID",
     "SWARM_COMPLETE",
+    "SWARM_CWD",
+    "SWARM_DETACHED_BY",
+    "SWARM_HOOK_ID",
+    "SWARM_LEAD_PROCESS",
+    "SWARM_LINEAGE_END",
+    "SWARM_LOG",
+    "SWARM_MCP_ID",
+    "SWARM_MCP_RELAY",
+    "SWARM_NAME",
+    "SWARM_NODE_PID",
+    "SWARM_PANE_COLOR",
+    "SWARM_PANE_MEMBER",
+    "SWARM_PANE_NEWEST",
+    "SWARM_PANE_TEAM",
+    "SWARM_PANE_TITLE",
+    "SWARM_RUNTIME_ID",
+    "SWARM_SANDBOX",
+    "SWARM_SHELL_LINE",
+    "SWARM_SPAWN_ID",
+    "SWARM_SUB_AGENT_ID",
+    "SWARM_TEAM",
+    "SWARM_WORKTREE",
 ];
 
 pub(super) fn variable(key: &str) -> String {
@@ -90,6 +106,7 @@ mod tests {
             ("SWARM_MANAGER_IP", "::1"),
             ("SWARM_PATH", "/"),
             ("SWARM_SPAWN_ID", "7"),
+            ("SWARM_PANE_COLOR", "red"),
         ];
         assert_eq!(read(others.into_iter()).unwrap(), []);
         let slip = read([("SWARM_SPAWN_BACKNED", "tmux")].into_iter()).unwrap_err();
