@@ -145,6 +145,45 @@ fn finding(
     Ok(has_ended.then_some(Finding::Ended(mark.spawn_id)))
 }
 
+/// Implements what the kinds of stores do alike, by their operations of the same names.
+macro_rules! reconciled_team {
+    ($team:ident) => {
+        impl $team {
+            /// Returns the discrepancies of the members that `only` selects.
+            pub(crate) fn findings(
+                &self,
+                config: &TeamConfig,
+                only: impl Fn(&MemberName) -> bool,
+            ) -> Result<Vec<Finding>> {
+                let life = |member: &Member| self.life_of(member);
+                $crate::reconcile::findings(config, self.now(), only, life, || {
+                    let lead = MemberName::lead();
+                    let report = self.state(&lead).ok().flatten();
+                    $crate::reconcile::has_reported_end(report.as_ref(), self.life_record(&lead))
+                })
+            }
+
+            /// Writes to the lead process that a member shut down or was terminated, once for each
+            /// spawn.
+            pub(crate) fn report_stop(
+                &self,
+                config: &TeamConfig,
+                member: &MemberName,
+                spawn_id: SpawnId,
+                released: &[TaskId],
+            ) -> Result<()> {
+                let report_of = |name: &MemberName| self.state(name);
+                match $crate::reconcile::stop_news(config, member, released, report_of)? {
+                    Some(draft) => self.tell_end(draft, spawn_id),
+                    None => Ok(()),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use reconciled_team;
+
 impl Departure {
     /// Describes the death of a spawn by its last report and by the journal, which is only read if
     /// the report does not announce the end. No tasks are released yet.

@@ -1,9 +1,8 @@
 //! Messages to the lead about members that died or shut down.
 
-use swarm_protocol::{Event, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
+use swarm_protocol::{Event, MemberName, MessageId, SpawnId};
 
 use crate::file::team::FileTeam;
-use crate::reconcile::stop_news;
 use crate::{Cursor, Departure, Draft, Result};
 
 impl FileTeam {
@@ -26,20 +25,11 @@ impl FileTeam {
             }
         }
         let draft = departure.news(released);
-        self.tell_lead(draft, id)
+        self.tell_end(draft, departure.spawn_id)
     }
 
-    /// Writes to the lead process that a member shut down or was terminated, once for each spawn.
-    pub(crate) fn report_stop(
-        &self,
-        config: &TeamConfig,
-        member: &MemberName,
-        spawn_id: SpawnId,
-        released: &[TaskId],
-    ) -> Result<()> {
-        let Some(draft) = stop_news(config, member, released, |name| self.state(name))? else {
-            return Ok(());
-        };
+    /// Writes to the lead about the end of a spawn, once.
+    pub(crate) fn tell_end(&self, draft: Draft, spawn_id: SpawnId) -> Result<()> {
         self.tell_lead(draft, MessageId::new(spawn_id.to_string()))
     }
 

@@ -4,9 +4,11 @@ use swarm_os::LockGuard;
 use swarm_protocol::{Member, MemberName, SpawnId, TaskId, TeamConfig};
 
 use crate::file::team::FileTeam;
-use crate::reconcile::{Finding, SPAWNER_DIED, findings, has_reported_end, mark_dead};
+use crate::reconcile::{Finding, SPAWNER_DIED, mark_dead, reconciled_team};
 use crate::roster::position_of;
 use crate::{Cursor, Departure, ReconcileReport, Result, RolledBack};
+
+reconciled_team!(FileTeam);
 
 impl FileTeam {
     /// Reconciles some members, with the roster locked. Every step is idempotent: the journal is
@@ -52,19 +54,6 @@ impl FileTeam {
         }
         done.add(report);
         outcome
-    }
-
-    pub(crate) fn findings(
-        &self,
-        config: &TeamConfig,
-        only: impl Fn(&MemberName) -> bool,
-    ) -> Result<Vec<Finding>> {
-        let life = |member: &Member| self.life_of(member);
-        findings(config, self.now(), only, life, || {
-            let lead = MemberName::lead();
-            let report = self.state(&lead).ok().flatten();
-            has_reported_end(report.as_ref(), self.life_record(&lead))
-        })
     }
 
     /// Records a death, releases the member's tasks and notifies the lead unless the member stopped

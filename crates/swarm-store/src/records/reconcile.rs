@@ -4,9 +4,11 @@ use swarm_protocol::{Member, MemberName, MessageId, SpawnId, TaskId, TeamConfig}
 
 use super::team::RecordsTeam;
 use super::values;
-use crate::reconcile::{Finding, SPAWNER_DIED, findings, has_reported_end, mark_dead, stop_news};
+use crate::reconcile::{Finding, SPAWNER_DIED, mark_dead, reconciled_team};
 use crate::roster::position_of;
 use crate::{Cursor, Departure, Draft, ReconcileReport, Result, RolledBack, StoreError};
+
+reconciled_team!(RecordsTeam);
 
 impl RecordsTeam {
     pub(super) fn reconcile_into(&self, done: &mut ReconcileReport) -> Result<()> {
@@ -45,35 +47,8 @@ impl RecordsTeam {
         outcome
     }
 
-    pub(super) fn findings(
-        &self,
-        config: &TeamConfig,
-        only: impl Fn(&MemberName) -> bool,
-    ) -> Result<Vec<Finding>> {
-        let life = |member: &Member| self.life_of(member);
-        findings(config, self.now(), only, life, || {
-            let lead = MemberName::lead();
-            let report = self.state(&lead).ok().flatten();
-            has_reported_end(report.as_ref(), self.life_record(&lead))
-        })
-    }
-
-    /// Writes to the lead process that a member shut down or was terminated, once for each spawn.
-    pub(super) fn report_stop(
-        &self,
-        config: &TeamConfig,
-        member: &MemberName,
-        spawn_id: SpawnId,
-        released: &[TaskId],
-    ) -> Result<()> {
-        let Some(draft) = stop_news(config, member, released, |name| self.state(name))? else {
-            return Ok(());
-        };
-        self.tell_lead(draft, spawn_id)
-    }
-
     /// Writes to the lead about the end of a spawn, once.
-    fn tell_lead(&self, draft: Draft, spawn_id: SpawnId) -> Result<()> {
+    fn tell_end(&self, draft: Draft, spawn_id: SpawnId) -> Result<()> {
         let id = MessageId::new(spawn_id.to_string());
         let entry = draft.into_entry(id, self.now());
         self.deliver_end(&MemberName::lead(), spawn_id, &entry)
@@ -95,7 +70,7 @@ impl RecordsTeam {
         if departure.in_order {
             self.report_stop(config, &member.name, spawn_id, &departure.released)?;
         } else {
-            self.tell_lead(departure.news(&departure.released), spawn_id)?;
+            self.tell_end(departure.news(&departure.released), spawn_id)?;
         }
         let is_mine = self.change(&values::roster(), |roster, _events| {
             let Some(at) = position_of(&roster.config, spawn_id) else {
