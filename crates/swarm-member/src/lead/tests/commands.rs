@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use swarm_testkit::{Events, call, heard, say, until, wait_for};
+use swarm_testkit::{Events, call, heard, say, wait_for};
 use swarm_ui::PaneInput;
-use tokio::sync::mpsc::unbounded_channel;
 
-use super::headless::Run;
+use super::headless::{Run, turns_ended};
 use crate::{Outcome, run_lead};
 
 fn in_background(command: &str) -> swarm_testkit::Reply {
@@ -19,7 +18,7 @@ fn in_background(command: &str) -> swarm_testkit::Reply {
 
 #[tokio::test]
 async fn the_end_of_a_command_wakes_a_lead_that_has_ended_its_turn() {
-    let run = Run::new();
+    let (run, person, events) = Run::interactive();
     let go = run.world.directory.path().join("go");
     let waits = format!(
         "until [ -e '{}' ]; do sleep 0.05; done; echo built",
@@ -32,19 +31,10 @@ async fn the_end_of_a_command_wakes_a_lead_that_has_ended_its_turn() {
         say("the build runs")
     });
     model.then(say("it is built"));
-    let mut run = run;
-    let (person, inputs) = unbounded_channel();
-    run.parts.person = Some(inputs);
-    run.parts.is_interactive = true;
-    let events = Arc::new(Events::default());
-    run.parts.events = events.clone();
     let stop = run.parts.stops.stop.clone();
     let running = tokio::spawn(run_lead(run.parts, None));
     person.send(PaneInput::Line("build".into())).unwrap();
-    until("the turn after the build", || {
-        (events.turns_ended() == 2).then_some(())
-    })
-    .await;
+    turns_ended(&events, 2).await;
     let told = heard(&model.requests()[2]);
     for words in [
         "<status>completed</status>",

@@ -10,7 +10,10 @@ use swarm_store::BlockOn as _;
 use swarm_supervisor::LeadError;
 use swarm_testkit::{
     Answer, Events, FakeModel, World, call, heard, idle_notice, name, report_state, say, team,
+    until,
 };
+use swarm_ui::PaneInput;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::{LeadParts, ModelServices, Outcome, RunReport, run_lead};
 
@@ -68,6 +71,22 @@ impl Run {
         self
     }
 
+    /// An interactive run without a team. Returns its terminal's input, and its events.
+    pub(super) fn interactive() -> (Self, UnboundedSender<PaneInput>, Arc<Events>) {
+        let mut run = Self::new();
+        run.parts.is_interactive = true;
+        let (person, events) = (run.terminal(), Arc::new(Events::default()));
+        run.parts.events = events.clone();
+        (run, person, events)
+    }
+
+    /// Adds a terminal. Returns its input.
+    pub(super) fn terminal(&mut self) -> UnboundedSender<PaneInput> {
+        let (person, inputs) = unbounded_channel();
+        self.parts.person = Some(inputs);
+        person
+    }
+
     pub(super) async fn go(self) -> Result<RunReport, LeadError> {
         let run = Box::pin(run_lead(self.parts, Some("do it".to_owned())));
         let ended = tokio::time::timeout(Duration::from_secs(40), run).await;
@@ -84,6 +103,14 @@ impl Run {
             say("bob works")
         });
     }
+}
+
+/// Waits until a number of turns have ended.
+pub(super) async fn turns_ended(events: &Events, count: usize) {
+    until("the end of the turn", || {
+        (events.turns_ended() == count).then_some(())
+    })
+    .await;
 }
 
 /// Bob joins, and agrees to stop.

@@ -10,16 +10,14 @@ use swarm_store::{Actor, BlockOn as _};
 use swarm_supervisor::implicit_team_name;
 use swarm_testkit::{Events, Reply, call, heard, say, team, until};
 use swarm_ui::PaneInput;
-use tokio::sync::mpsc::unbounded_channel;
 
-use super::headless::Run;
+use super::headless::{Run, turns_ended};
 use crate::{Beginning, Outcome, run_lead};
 
 #[tokio::test]
 async fn terminal_input_is_read_without_a_team_between_calls_and_before_the_end() {
     let mut run = Run::new();
-    let (person, inputs) = unbounded_channel();
-    run.parts.person = Some(inputs);
+    let person = run.terminal();
     let typed = |text: &str| person.send(PaneInput::Line(text.to_owned())).unwrap();
     let model = run.model.clone();
     typed("first of all");
@@ -52,8 +50,7 @@ async fn terminal_input_is_read_without_a_team_between_calls_and_before_the_end(
 #[tokio::test]
 async fn an_interrupted_lead_waits_for_input() {
     let mut run = Run::new();
-    let (person, inputs) = unbounded_channel();
-    run.parts.person = Some(inputs);
+    let person = run.terminal();
     let events = Arc::new(Events::default());
     run.parts.events = events.clone();
     let model = run.model.clone();
@@ -85,8 +82,7 @@ async fn an_interrupted_lead_waits_for_input() {
 #[tokio::test]
 async fn with_a_team_what_is_typed_goes_through_the_inbox_in_the_name_of_the_person() {
     let mut run = Run::with_team();
-    let (person, inputs) = unbounded_channel();
-    run.parts.person = Some(inputs);
+    let person = run.terminal();
     let world = run.world.clone();
     run.model.on(move |_| {
         person.send(PaneInput::Line("by the way".into())).unwrap();
@@ -107,12 +103,7 @@ async fn with_a_team_what_is_typed_goes_through_the_inbox_in_the_name_of_the_per
 #[tokio::test]
 async fn an_interactive_lead_waits_for_prompts_survives_a_failed_turn_and_ends_when_it_is_told_to()
 {
-    let mut run = Run::new();
-    let (person, inputs) = unbounded_channel();
-    run.parts.person = Some(inputs);
-    run.parts.is_interactive = true;
-    let events = Arc::new(Events::default());
-    run.parts.events = events.clone();
+    let (run, person, events) = Run::interactive();
     let (model, stop) = (run.model.clone(), run.parts.stops.stop.clone());
     model.then(say("hello yourself"));
     model.then(Reply::Fail(ModelError::InvalidRequest("no".to_owned())));
@@ -120,10 +111,7 @@ async fn an_interactive_lead_waits_for_prompts_survives_a_failed_turn_and_ends_w
     let running = tokio::spawn(run_lead(run.parts, None));
     for (count, text) in ["hello", "try this", "and this"].into_iter().enumerate() {
         person.send(PaneInput::Line(text.into())).unwrap();
-        until("the end of the turn", || {
-            (events.turns_ended() == count + 1).then_some(())
-        })
-        .await;
+        turns_ended(&events, count + 1).await;
     }
     let requests = model.requests();
     assert_eq!(requests.len(), 3);
@@ -143,12 +131,7 @@ async fn an_interactive_lead_waits_for_prompts_survives_a_failed_turn_and_ends_w
 
 #[tokio::test]
 async fn a_prompt_that_a_hook_stops_is_not_sent_and_the_lead_waits_for_another() {
-    let mut run = Run::new();
-    let (person, inputs) = unbounded_channel();
-    run.parts.person = Some(inputs);
-    run.parts.is_interactive = true;
-    let events = Arc::new(Events::default());
-    run.parts.events = events.clone();
+    let (mut run, person, events) = Run::interactive();
     let line =
         r#"grep -q secret && echo '{"continue": false, "stopReason": "no secrets"}' || true"#;
     let hook = json!({"UserPromptSubmit": [{"hooks": [{"type": "command", "command": line}]}]});
@@ -159,10 +142,7 @@ async fn a_prompt_that_a_hook_stops_is_not_sent_and_the_lead_waits_for_another()
     let running = tokio::spawn(run_lead(run.parts, None));
     for (count, text) in ["the secret is 7", "hello"].into_iter().enumerate() {
         person.send(PaneInput::Line(text.into())).unwrap();
-        until("the end of the turn", || {
-            (events.turns_ended() == count + 1).then_some(())
-        })
-        .await;
+        turns_ended(&events, count + 1).await;
     }
     let notices = events.notices();
     let with_reason = notices.iter().filter(|line| line.contains("no secrets"));
@@ -229,22 +209,14 @@ async fn an_interactive_lead_without_teammates_whose_terminal_closes_leaves_no_l
 
 #[tokio::test]
 async fn a_command_that_is_typed_is_carried_out_and_never_shown_to_the_model() {
-    let mut run = Run::new();
-    let (person, inputs) = unbounded_channel();
-    run.parts.person = Some(inputs);
-    run.parts.is_interactive = true;
-    let events = Arc::new(Events::default());
-    run.parts.events = events.clone();
+    let (run, person, events) = Run::interactive();
     let (model, stop) = (run.model.clone(), run.parts.stops.stop.clone());
     model.then(say("hello yourself"));
     let running = tokio::spawn(run_lead(run.parts, None));
     for line in ["/compact", "/unknown", "hello"] {
         person.send(PaneInput::Line(line.into())).unwrap();
     }
-    until("the end of the turn", || {
-        (events.turns_ended() == 1).then_some(())
-    })
-    .await;
+    turns_ended(&events, 1).await;
     stop.cancel();
     running.await.unwrap().unwrap();
     let notices = events.notices().join("\n");
@@ -266,8 +238,7 @@ async fn an_interactive_lead_that_takes_over_a_team_asks_its_model_nothing_befor
 {
     let mut run = Run::new();
     run.world.create_team();
-    let (person, inputs) = unbounded_channel();
-    run.parts.person = Some(inputs);
+    let person = run.terminal();
     run.parts.is_interactive = true;
     run.parts.team = Some(team());
     run.parts.beginning = Beginning::TakeOver;
@@ -318,12 +289,7 @@ impl swarm_agent::ModelFactory for Other {
 
 #[tokio::test]
 async fn a_person_starts_a_new_conversation_and_changes_the_model() {
-    let mut run = Run::new();
-    let (person, inputs) = unbounded_channel();
-    run.parts.person = Some(inputs);
-    run.parts.is_interactive = true;
-    let events = Arc::new(Events::default());
-    run.parts.events = events.clone();
+    let (mut run, person, events) = Run::interactive();
     let other = swarm_testkit::FakeModel::saying("I am another");
     run.parts.services.models = Arc::new(Other(Arc::clone(&other)));
     let (model, stop) = (run.model.clone(), run.parts.stops.stop.clone());
@@ -343,10 +309,7 @@ async fn a_person_starts_a_new_conversation_and_changes_the_model() {
         person.send(PaneInput::Line(line.into())).unwrap();
         if line.starts_with("the") {
             prompts += 1;
-            until("the end of the turn", || {
-                (events.turns_ended() == prompts).then_some(())
-            })
-            .await;
+            turns_ended(&events, prompts).await;
         }
     }
     stop.cancel();

@@ -7,7 +7,7 @@ use swarm_protocol::MemberState;
 use swarm_store::BlockOn as _;
 use tokio::sync::Notify;
 
-use super::world::{World, bob, team, until};
+use super::world::{World, bob, team};
 use swarm_testkit::{FakeModel, Reply, words};
 
 #[tokio::test]
@@ -37,10 +37,7 @@ async fn a_request_goes_out_before_the_state_is_written_and_mail_counts_as_read_
     world.idle(1).await;
     world.in_state(MemberState::Idle).await;
     world.say("second");
-    until("the mail is read", || {
-        (world.unread("bob") == 0).then_some(())
-    })
-    .await;
+    world.has_read_all().await;
     let state = world.state();
     assert_eq!(
         state,

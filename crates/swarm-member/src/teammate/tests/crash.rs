@@ -9,9 +9,8 @@ use swarm_protocol::MemberState;
 use super::world::{Lookout, World, until};
 use swarm_testkit::{FakeModel, Reply, heard, say};
 
-#[tokio::test]
-async fn d2_a_message_that_was_delivered_but_not_answered_is_answered_once_after_a_crash() {
-    let world = World::on_files();
+/// A member crashes after it has read its prompt and asked its model.
+async fn crash_before_the_answer(world: &World) {
     let model = Arc::new(FakeModel::default());
     model.then(Reply::Hang);
     let running = world.run(Some("run the tests"), &model);
@@ -20,6 +19,12 @@ async fn d2_a_message_that_was_delivered_but_not_answered_is_answered_once_after
     })
     .await;
     running.crash().await;
+}
+
+#[tokio::test]
+async fn d2_a_message_that_was_delivered_but_not_answered_is_answered_once_after_a_crash() {
+    let world = World::on_files();
+    crash_before_the_answer(&world).await;
     world.forget_acks();
     assert_eq!(world.unread("bob"), 1);
 
@@ -40,14 +45,7 @@ async fn d2_a_message_that_was_delivered_but_not_answered_is_answered_once_after
 #[tokio::test]
 async fn d2_a_power_cut_after_the_request_and_before_the_message_is_on_disk_loses_nothing() {
     let world = World::on_files();
-    let model = Arc::new(FakeModel::default());
-    model.then(Reply::Hang);
-    let running = world.run(Some("run the tests"), &model);
-    until("the request and the acknowledgement", || {
-        (model.asked() == 1 && world.unread("bob") == 0).then_some(())
-    })
-    .await;
-    running.crash().await;
+    crash_before_the_answer(&world).await;
     // Neither the line nor the lines after it.
     swarm_os::replace_alone(&world.transcript_path(), b"").unwrap();
     world.forget_acks();
@@ -56,10 +54,7 @@ async fn d2_a_power_cut_after_the_request_and_before_the_message_is_on_disk_lose
     let running = world.start(world.join("bob", None), &model);
     let notices = world.idle(1).await;
     assert_eq!(notices[0].result.as_deref(), Some("green"));
-    until("the acknowledgement", || {
-        (world.unread("bob") == 0).then_some(())
-    })
-    .await;
+    world.has_read_all().await;
     assert_eq!(model.asked(), 1);
     assert_eq!(world.transcript().matches("run the tests").count(), 1);
     running.crash().await;
@@ -76,10 +71,7 @@ async fn d9_a_message_that_was_answered_is_only_acknowledged_after_a_crash() {
 
     let model = Arc::new(FakeModel::default());
     let running = world.start(world.join("bob", None), &model);
-    until("the acknowledgement", || {
-        (world.unread("bob") == 0).then_some(())
-    })
-    .await;
+    world.has_read_all().await;
     world.in_state(MemberState::Idle).await;
     assert_eq!(model.asked(), 0);
     assert_eq!(world.transcript().matches("run the tests").count(), 1);
@@ -99,10 +91,7 @@ async fn d9_one_inbox_state_replayed_four_times_is_one_turn() {
     world.idle(1).await;
     for _ in 0..4 {
         world.forget_acks();
-        until("the acknowledgement", || {
-            (world.unread("bob") == 0).then_some(())
-        })
-        .await;
+        world.has_read_all().await;
     }
     assert_eq!(model.asked(), 1);
     assert_eq!(world.idle_notices().len(), 1);

@@ -32,10 +32,7 @@ async fn another_programs_agent_answers_mail_once_reports_idle_and_shuts_down() 
     world.runtime = Arc::new(fake_acp_agent());
     world.forget_acks();
     let running = world.start(spawn, &model);
-    until("known mail is acknowledged again", || {
-        (world.unread("bob") == 0).then_some(())
-    })
-    .await;
+    world.has_read_all().await;
     assert_eq!(world.outcomes().len(), 2);
     world.force_to_stop();
     assert_eq!(running.ending().await, Ending::ShutDown);

@@ -247,15 +247,21 @@ fn an_unexpected_answer_and_a_late_interrupt_are_marked_read() {
     }
 }
 
+/// The mail of bob, who may not go beyond `ceiling`, and his rights.
+fn mail_up_to(world: &World, ceiling: PermissionMode) -> (MailHandler, Arc<Rights>) {
+    let spawn = world.join("bob", None);
+    let handler = Arc::new(TeammateMail::default());
+    let rights = Rights::new(PermissionMode::Default, RuleSet::default(), ceiling);
+    let rights = Arc::new(rights);
+    handler.may_change(&rights, &world.context(spawn), &world.reporter(spawn));
+    (MailHandler::new(world.context(spawn), handler), rights)
+}
+
 #[test]
 fn a_mode_that_cannot_be_checked_yet_is_set_at_a_later_read() {
     use PermissionMode::{AcceptEdits, Default};
     let world = World::on_files();
-    let spawn = world.join("bob", None);
-    let handler = Arc::new(TeammateMail::default());
-    let rights = Arc::new(Rights::new(Default, RuleSet::default(), AcceptEdits));
-    handler.may_change(&rights, &world.context(spawn), &world.reporter(spawn));
-    let mail = MailHandler::new(world.context(spawn), handler);
+    let (mail, rights) = mail_up_to(&world, AcceptEdits);
     request_mode(
         &*world.crew(),
         &bob(),
@@ -278,13 +284,9 @@ fn a_mode_that_cannot_be_checked_yet_is_set_at_a_later_read() {
 
 #[test]
 fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone() {
-    use PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan};
+    use PermissionMode::{AcceptEdits, BypassPermissions, Plan};
     let world = World::new();
-    let spawn = world.join("bob", None);
-    let handler = Arc::new(TeammateMail::default());
-    let rights = Arc::new(Rights::new(Default, RuleSet::default(), AcceptEdits));
-    handler.may_change(&rights, &world.context(spawn), &world.reporter(spawn));
-    let mail = MailHandler::new(world.context(spawn), handler);
+    let (mail, rights) = mail_up_to(&world, AcceptEdits);
     let files = world.crew();
     let by = || AnsweredBy::person(1, None);
     for (mode, then) in [
@@ -346,11 +348,7 @@ fn p6_a_mode_is_set_by_the_journal_up_to_the_ceiling_and_never_by_a_letter_alone
 fn a_recorded_mode_without_a_signature_or_with_an_old_one_is_not_set() {
     use PermissionMode::{AcceptEdits, BypassPermissions, Default, Plan};
     let world = World::new();
-    let spawn = world.join("bob", None);
-    let handler = Arc::new(TeammateMail::default());
-    let rights = Arc::new(Rights::new(Default, RuleSet::default(), BypassPermissions));
-    handler.may_change(&rights, &world.context(spawn), &world.reporter(spawn));
-    let mail = MailHandler::new(world.context(spawn), handler);
+    let (mail, rights) = mail_up_to(&world, BypassPermissions);
     let files = world.crew();
     let by = || AnsweredBy::person(1, None);
     let modes = || -> Vec<Event> {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use serde_json::json;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{Event, MemberState, OnLost, PermissionMode};
@@ -20,6 +19,17 @@ fn parked(event: &Event) -> bool {
 
 fn continued(event: &Event) -> bool {
     matches!(event, Event::MemberContinued { from, .. } if *from == MemberState::Parked)
+}
+
+/// A model whose first reply comes when its team has just lost its lead.
+fn losing_lead(world: &World, reply: Reply) -> Arc<FakeModel> {
+    let lead = world.lead();
+    let model = Arc::new(FakeModel::default());
+    model.on(move |_| {
+        drop(lead);
+        reply
+    });
+    model
 }
 
 #[tokio::test]
@@ -61,14 +71,9 @@ async fn l4_a_member_parks_when_its_lead_dies_and_continues_with_the_next() {
 #[tokio::test]
 async fn l4_a_turn_stops_at_the_next_tool_boundary_and_is_taken_up_again() {
     let world = World::new();
-    let lead = Mutex::new(Some(world.lead()));
-    let model = Arc::new(FakeModel::default());
     let file = world.directory.path().join("ran");
     let command = format!("sleep 0.3; touch {}", file.display());
-    model.on(move |_| {
-        drop(lead.lock().take());
-        call("Bash", json!({"command": command}))
-    });
+    let model = losing_lead(&world, call("Bash", json!({"command": command})));
     model.then(say("done"));
     let running = world.run(Some("go"), &model);
     until("the turn is suspended", || {
@@ -90,12 +95,7 @@ async fn l4_a_turn_stops_at_the_next_tool_boundary_and_is_taken_up_again() {
 #[tokio::test]
 async fn l4_an_answer_under_way_is_cut_and_asked_for_again() {
     let world = World::new();
-    let lead = Mutex::new(Some(world.lead()));
-    let model = Arc::new(FakeModel::default());
-    model.on(move |_| {
-        drop(lead.lock().take());
-        Reply::Hang
-    });
+    let model = losing_lead(&world, Reply::Hang);
     model.then(say("done"));
     let running = world.run(Some("go"), &model);
     world.in_state(MemberState::Parked).await;
@@ -162,13 +162,8 @@ async fn a_foreign_lead_is_missed_only_when_its_process_is_dead_for_certain() {
 #[tokio::test]
 async fn a_lead_that_is_back_before_the_call_has_ended_finds_the_member_at_work() {
     let world = World::new();
-    let lead = Mutex::new(Some(world.lead()));
-    let model = Arc::new(FakeModel::default());
     let let_go = Arc::new(Notify::new());
-    model.on(move |_| {
-        drop(lead.lock().take());
-        call("Bash", json!({"command": "sleep 0.3"}))
-    });
+    let model = losing_lead(&world, call("Bash", json!({"command": "sleep 0.3"})));
     model.then(Reply::When(Arc::clone(&let_go), words("done")));
     let running = world.run(Some("go"), &model);
     world.in_state(MemberState::Parked).await;
@@ -183,14 +178,9 @@ async fn a_lead_that_is_back_before_the_call_has_ended_finds_the_member_at_work(
 #[tokio::test]
 async fn a_member_in_a_call_says_parked_only_until_its_team_is_led_again() {
     let world = World::new();
-    let lead = Mutex::new(Some(world.lead()));
-    let model = Arc::new(FakeModel::default());
     let end = world.directory.path().join("end");
     let command = format!("until test -e {}; do sleep 0.02; done", end.display());
-    model.on(move |_| {
-        drop(lead.lock().take());
-        call("Bash", json!({"command": command}))
-    });
+    let model = losing_lead(&world, call("Bash", json!({"command": command})));
     model.then(say("done"));
     let running = world.run(Some("go"), &model);
     world.in_state(MemberState::Parked).await;
@@ -232,14 +222,9 @@ async fn a_member_that_waits_for_an_answer_says_so_again_when_its_team_is_led_ag
 async fn a_member_in_a_call_that_is_to_stop_with_its_lead_says_stopping() {
     let mut world = World::new();
     world.limits.on_lost = OnLost::Stop;
-    let lead = Mutex::new(Some(world.lead()));
-    let model = Arc::new(FakeModel::default());
     let end = world.directory.path().join("end");
     let command = format!("until test -e {}; do sleep 0.02; done", end.display());
-    model.on(move |_| {
-        drop(lead.lock().take());
-        call("Bash", json!({"command": command}))
-    });
+    let model = losing_lead(&world, call("Bash", json!({"command": command})));
     let running = world.run(Some("go"), &model);
     world.in_state(MemberState::Stopping).await;
     std::fs::File::create(end).unwrap();

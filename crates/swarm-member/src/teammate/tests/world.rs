@@ -347,6 +347,14 @@ impl World {
         notices
     }
 
+    /// Waits until bob has no unread messages.
+    pub(crate) async fn has_read_all(&self) {
+        until("the acknowledgement", || {
+            (self.unread("bob") == 0).then_some(())
+        })
+        .await;
+    }
+
     pub(crate) fn state(&self) -> Option<MemberState> {
         let report = self.crew().state(&bob()).block_on().unwrap();
         report.map(|report| report.state)
