@@ -19,8 +19,7 @@ async fn s3_early_exit_fails_the_spawn_with_status_and_output() {
         backend.set_content(&pane.id, "cannot open\nthe pod bay doors\n");
         backend.finish(&pane.id, 7);
     });
-    let was = before(&world);
-    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    let error = stage.fails(&world, options(&world)).await;
     let said = error.to_string();
     assert!(
         matches!(why(&error), Some(SpawnError::EarlyExit { .. })),
@@ -30,7 +29,6 @@ async fn s3_early_exit_fails_the_spawn_with_status_and_output() {
         assert!(said.contains(words), "{said}");
     }
     assert_eq!(error.kind(), ErrorKind::AgentFailed);
-    assert_undone(&world, &stage, &was);
 }
 
 #[tokio::test]
@@ -41,10 +39,8 @@ async fn s3_child_that_exits_without_output_fails_the_spawn() {
     stage
         .backend
         .on_start(move |pane, _| backend.finish(&pane.id, 0));
-    let was = before(&world);
-    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    let error = stage.fails(&world, options(&world)).await;
     assert!(error.to_string().contains("its pane is gone"), "{error}");
-    assert_undone(&world, &stage, &was);
 }
 
 #[tokio::test]
@@ -59,11 +55,9 @@ async fn an_invalid_rule_of_the_team_fails_the_spawn() {
         by: by.unwrap(),
     };
     world.crew().journal(granted).await.unwrap();
-    let was = before(&world);
-    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    let error = stage.fails(&world, options(&world)).await;
     assert!(error.to_string().contains("Bash(oops"), "{error}");
     assert_eq!(error.kind(), ErrorKind::Damaged);
-    assert_undone(&world, &stage, &was);
 }
 
 #[tokio::test]
@@ -76,8 +70,7 @@ async fn s3_missing_hello_fails_the_spawn_at_the_timeout() {
         .on_start(move |pane, _| backend.set_content(&pane.id, "Do you trust this directory?"));
     let mut options = options(&world);
     options.timeout = Some(Duration::from_millis(50));
-    let was = before(&world);
-    let error = stage.spawn(&world, options).await.unwrap_err();
+    let error = stage.fails(&world, options).await;
     assert!(
         matches!(why(&error), Some(SpawnError::NoHello { .. })),
         "{error}"
@@ -87,7 +80,6 @@ async fn s3_missing_hello_fails_the_spawn_at_the_timeout() {
         "{error}"
     );
     assert_eq!(error.kind(), ErrorKind::TimedOut);
-    assert_undone(&world, &stage, &was);
 }
 
 #[tokio::test]
@@ -98,13 +90,11 @@ async fn hello_of_an_earlier_spawn_is_ignored() {
     });
     let mut options = options(&world);
     options.timeout = Some(Duration::from_millis(50));
-    let was = before(&world);
-    let error = stage.spawn(&world, options).await.unwrap_err();
+    let error = stage.fails(&world, options).await;
     assert!(
         matches!(why(&error), Some(SpawnError::NoHello { .. })),
         "{error}"
     );
-    assert_undone(&world, &stage, &was);
 }
 
 #[tokio::test]
@@ -120,15 +110,12 @@ async fn s3_a_child_that_runs_with_other_values_fails_the_spawn() {
     for (what, change) in changes {
         let world = World::new();
         let stage = Stage::says_hello(&world, change);
-        let was = before(&world);
-        let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+        let error = stage.fails(&world, options(&world)).await;
         assert!(
             matches!(why(&error), Some(SpawnError::Mismatch { .. })),
             "{error}"
         );
         assert!(error.to_string().contains(what), "{error}");
-        stage.lives.lock().clear();
-        assert_undone(&world, &stage, &was);
     }
 }
 
@@ -136,17 +123,13 @@ async fn s3_a_child_that_runs_with_other_values_fails_the_spawn() {
 async fn failed_backend_leaves_no_trace() {
     let world = World::new();
     let stage = Stage::new();
-    let was = before(&world);
     stage.backend.refuse_start(Some("the pane is gone"));
-    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    let error = stage.fails(&world, options(&world)).await;
     assert!(matches!(error, LeadError::Pane(_)), "{error}");
-    assert_undone(&world, &stage, &was);
     let world = World::new();
     let stage = Stage::new();
-    let was = before(&world);
     stage.backend.refuse_open(Some("no room"));
-    stage.spawn(&world, options(&world)).await.unwrap_err();
-    assert_undone(&world, &stage, &was);
+    stage.fails(&world, options(&world)).await;
 }
 
 #[tokio::test]
@@ -156,11 +139,9 @@ async fn cancelled_spawn_is_rolled_back() {
     let options = options(&world);
     let cancel = options.cancel.clone();
     stage.backend.on_start(move |_, _| cancel.cancel());
-    let was = before(&world);
-    let error = stage.spawn(&world, options).await.unwrap_err();
+    let error = stage.fails(&world, options).await;
     let why = why(&error);
     assert!(matches!(why, Some(SpawnError::Interrupted)), "{error}");
-    assert_undone(&world, &stage, &was);
 }
 
 #[tokio::test]
@@ -193,13 +174,11 @@ async fn aborted_spawn_is_not_committed() {
             .block_on()
             .unwrap();
     });
-    let was = before(&world);
-    let error = stage.spawn(&world, options(&world)).await.unwrap_err();
+    let error = stage.fails(&world, options(&world)).await;
     assert!(
         matches!(error, LeadError::Store(StoreError::SpawnGone { .. })),
         "{error}"
     );
-    assert_undone(&world, &stage, &was);
 }
 
 /// Starts a child that exits immediately, after `meanwhile` was applied to its spawn.
@@ -282,13 +261,11 @@ async fn dead_member_keeps_its_entry_if_the_restart_fails() {
         stage
             .backend
             .on_start(move |pane, _| backend.finish(&pane.id, 1));
-        let was = before(&world);
         let options = SpawnOptions {
             replace,
             ..options(&world)
         };
-        stage.spawn(&world, options).await.unwrap_err();
-        assert_undone(&world, &stage, &was);
+        stage.fails(&world, options).await;
         assert_eq!(entry(&world).unwrap().spawn_id(), Some(spawn));
     }
 }

@@ -65,6 +65,15 @@ impl Stage {
         stage
     }
 
+    /// Spawns a member, which fails and leaves no trace. Returns why.
+    pub(crate) async fn fails(&self, world: &World, options: SpawnOptions) -> LeadError {
+        let was = before(world);
+        let error = self.spawn(world, options).await.unwrap_err();
+        self.lives.lock().clear();
+        assert_undone(world, self, &was);
+        error
+    }
+
     pub(crate) async fn spawn(
         &self,
         world: &World,
