@@ -216,7 +216,6 @@ pub(crate) fn for_stopping(app: &App) -> SpawnContext {
                 "members cannot be started with runtime {program} here"
             ))
         }),
-        subagent_model: app.env.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         worktrees: worktrees(app),
         hello_deadline: app.settings.hello_timeout,
         kill_grace: app.settings.kill_grace,

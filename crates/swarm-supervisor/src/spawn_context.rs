@@ -96,8 +96,6 @@ pub struct SpawnContext {
     pub resolve_model: Arc<ResolveModel>,
     /// Finds the agent programs of members.
     pub resolve_runtime: Arc<ResolveRuntime>,
-    /// `CLAUDE_CODE_SUBAGENT_MODEL`, which overrides calls and definitions.
-    pub subagent_model: Option<String>,
     /// Creates worktrees.
     pub worktrees: Worktrees,
     /// Timeout for a child's hello.
@@ -135,12 +133,13 @@ impl SpawnContext {
         call: Option<&str>,
         definition: Option<&AgentDefinition>,
     ) -> ChosenModel {
+        let names = &self.definition.config.models;
         choose_model(&ModelCandidates {
-            environment: self.subagent_model.as_deref(),
+            environment: names.environment.as_deref(),
             call,
             definition: definition.and_then(|definition| definition.model.as_deref()),
             parent: &self.runtime.model,
-            small: self.definition.config.models.small(&self.runtime.model),
+            small: names.small(&self.runtime.model),
         })
     }
 

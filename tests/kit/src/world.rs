@@ -409,7 +409,6 @@ fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<dyn TeamStore>) -> Spaw
         backend: BackendRequest::default(),
         resolve_model: Arc::new(|name| Ok(name.to_owned())),
         resolve_runtime: Arc::new(|program, _cwd| Err(format!("{program} is not installed"))),
-        subagent_model: None,
         worktrees: Worktrees::new(Git::new("git", <_>::default()), <_>::default(), worktrees),
         hello_deadline: Duration::from_secs(20),
         kill_grace: Duration::from_millis(200),
