@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use swarm_protocol::{
-    Answer, ControlFrame, InboxEntry, IsoTime, PermissionMode, PermissionResult,
-    PlanApprovalResponse, RequestKind, UnixMs,
+    Answer, ControlFrame, InboxEntry, IsoTime, PermissionMode, PermissionResult, RequestKind,
+    UnixMs,
 };
 use swarm_store::BlockOn as _;
 use swarm_team::{Incoming, adopt_request, adopt_requests};
@@ -124,7 +124,7 @@ fn always_gives_only_a_member_of_another_program_what_it_suggested() {
         .block_on()
         .unwrap();
         // A rule for the team would be signed, and mailed after the answer.
-        let ControlFrame::PermissionResponse(answer) = last_frame(&world, "eve") else {
+        let ControlFrame::PermissionResponse(answer) = world.last_frame("eve") else {
             panic!("no answer")
         };
         let PermissionResult::Success {

@@ -56,10 +56,6 @@ fn allowed(updated_input: Option<Value>) -> PermissionOutcome {
     PermissionOutcome::allow(updated_input)
 }
 
-fn last_frame(world: &World, member: &str) -> ControlFrame {
-    world.mail(member).pop().unwrap().frame.unwrap()
-}
-
 #[tokio::test]
 async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     let (world, bob) = World::with_context("bob");
@@ -75,7 +71,7 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     assert_eq!(std::fs::read_to_string(plan_file_path).unwrap(), "# Fix it");
     assert_eq!(*mode, PermissionMode::AcceptEdits);
     assert_eq!(open.record.deadline, None);
-    let ControlFrame::PlanApprovalRequest(asked) = last_frame(&world, "team-lead") else {
+    let ControlFrame::PlanApprovalRequest(asked) = world.last_frame("team-lead") else {
         panic!("no question")
     };
     assert_eq!(
@@ -87,7 +83,7 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     answered(&world, &open.record, Answer::once())
         .await
         .unwrap();
-    let ControlFrame::PlanApprovalResponse(said) = last_frame(&world, "bob") else {
+    let ControlFrame::PlanApprovalResponse(said) = world.last_frame("bob") else {
         panic!("no answer")
     };
     assert!(said.approved);

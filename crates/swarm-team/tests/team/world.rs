@@ -7,9 +7,9 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
-    AgentEvent, AgentId, BackendType, Clock, Color, Event, InboxEntry, LifeKind, LifeRecord,
-    MemberName, MemberState, NewTask, PaneId, RequestId, Reservation, SpawnId, StateReport,
-    SystemClock, Task, TaskId, TeamName, UnixMs,
+    AgentEvent, AgentId, BackendType, Clock, Color, ControlFrame, Event, InboxEntry, LifeKind,
+    LifeRecord, MemberName, MemberState, NewTask, PaneId, RequestId, Reservation, SpawnId,
+    StateReport, SystemClock, Task, TaskId, TeamName, UnixMs,
 };
 use swarm_store::{
     Actor, BlockOn as _, FileStore, Lease, MemoryStore, NewMember, NewTeam, StoreError,
@@ -249,6 +249,10 @@ impl World {
             .take_unread(&name(member))
             .block_on()
             .unwrap()
+    }
+
+    pub(crate) fn last_frame(&self, member: &str) -> ControlFrame {
+        self.mail(member).pop().unwrap().frame.unwrap()
     }
 
     pub(crate) fn mail(&self, member: &str) -> Vec<Incoming> {

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use swarm_protocol::{ErrorKind, TaskStatus, TeamName};
 use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 
-use crate::files::world::{World, id, name, new_member, team};
+use crate::files::world::{World, id, name, new_member};
 use crate::values::killed;
+use crate::values::team;
 
 fn put(world: &World, number: u64, text: &str) {
     swarm_os::replace_alone(&world.task_path(number), text.as_bytes()).unwrap();

@@ -10,7 +10,8 @@ use swarm_os::OsError;
 use swarm_protocol::{ErrorKind, Event, TaskStatus};
 use swarm_store::{BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 
-use crate::files::world::{World, id, name, new_member, new_task, new_team, store_at, team};
+use crate::files::world::{World, id, name, new_member, new_task, new_team, store_at};
+use crate::values::team;
 
 #[test]
 fn a_new_team_has_everything_that_its_members_need() {

@@ -13,7 +13,7 @@ use swarm_store::{BlockOn as _, FileStore, TeamStore};
 
 use crate::kinds::Files;
 use crate::values::files_below;
-pub(crate) use crate::values::{id, name, new_member, new_task, new_team, store_at, team};
+pub(crate) use crate::values::{id, name, new_member, new_task, new_team, store_at};
 
 /// A store with the team `crew`, and its files.
 pub(crate) struct World {
