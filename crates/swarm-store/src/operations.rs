@@ -68,10 +68,10 @@ macro_rules! asynchronous_team {
         use swarm_os::{DirectoryWatcher, Liveness};
         use swarm_protocol::{
             Answer, AnsweredBy, BackendType, BlobRef, Budget, BudgetScope, Budgets, CostRecord,
-            Event, Grant, Hello, InboxEntry, LeadProcess, LifeRecord, Member, MemberName,
-            MessageId, NewTask, PaneId, PauseMark, PermissionMode, PublishedBranch, RequestId,
-            RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId, StateReport, Task,
-            TaskId, TeamConfig, TeamName,
+            Event, Grant, Hello, InboxEntry, JournalEntry, LeadProcess, LifeRecord, Member,
+            MemberName, MessageId, NewTask, PaneId, PauseMark, PermissionMode, PublishedBranch,
+            RequestId, RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId, StateReport,
+            Task, TaskId, TeamConfig, TeamName,
         };
 
         use crate::operations::operations;
@@ -268,6 +268,7 @@ macro_rules! asynchronous_team {
             Journal for $team:
             run journal(event: given(Event)) -> Result<()>;
             run events_from(from: given(Cursor)) -> Result<Events>;
+            run events_with(text: by(str)) -> Result<Vec<JournalEntry>>;
             run journal_end() -> Result<Cursor>;
             {}
         }

@@ -9,9 +9,9 @@ use async_trait::async_trait;
 use swarm_os::process::Identity;
 use swarm_os::{DirectoryWatcher, Liveness, LockInterrupt};
 use swarm_protocol::{
-    BlobRef, Budget, BudgetScope, Budgets, CostRecord, Event, Hello, InboxEntry, LifeRecord,
-    Member, MemberName, MessageId, NewTask, PauseMark, PublishedBranch, RightsReport, RunBudget,
-    SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
+    BlobRef, Budget, BudgetScope, Budgets, CostRecord, Event, Hello, InboxEntry, JournalEntry,
+    LifeRecord, Member, MemberName, MessageId, NewTask, PauseMark, PublishedBranch, RightsReport,
+    RunBudget, SpawnId, StateReport, Task, TaskId, TeamConfig, TeamName,
 };
 
 use crate::{
@@ -312,6 +312,9 @@ pub trait Journal: Send + Sync {
     /// Returns the events after `from`, which is [`JournalLines::next`] of an earlier call or the
     /// beginning. An incomplete last line is left for the next call.
     async fn events_from(&self, from: Cursor) -> Result<Events>;
+
+    /// Returns the events whose record contains `text`, oldest first. Other records are not parsed.
+    async fn events_with(&self, text: &str) -> Result<Vec<JournalEntry>>;
 
     /// Returns a position that later events follow, without reading events. On a hub, events of the
     /// last seconds may follow it too: the hub is only asked before anything was heard from it.

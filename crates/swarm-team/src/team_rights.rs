@@ -15,6 +15,9 @@ use swarm_store::{Draft, StoreError, Team, VerifyKey};
 /// Origin of rules for a whole team.
 pub const TEAM_RULE: &str = "team";
 
+/// What the records of changes of rules, and few others, contain: the beginning of their types.
+const RULE_CHANGES: &str = "\"team_rule_";
+
 /// Tells a member to change its mode, up to its ceiling.
 ///
 /// # Errors
@@ -64,7 +67,7 @@ pub async fn ordered_mode(
     frame: &ModeSetRequest,
     key: Option<&VerifyKey>,
 ) -> Result<Option<OrderedMode>, StoreError> {
-    let events = team.events().await?.entries;
+    let events = team.events_with(&spawn_id.to_string()).await?;
     let last = events.iter().rev().find_map(|entry| match &entry.event {
         Event::ModeSet {
             spawn_id: Some(spawn),
@@ -281,7 +284,7 @@ async fn changed_rules(
     team: &dyn Team,
     key: Option<&VerifyKey>,
 ) -> Result<Vec<(String, bool)>, StoreError> {
-    let events = team.events().await?.entries.into_iter();
+    let events = team.events_with(RULE_CHANGES).await?;
     let mut rules: Vec<(String, bool)> = Vec::new();
     let mut signatures = HashSet::new();
     for entry in events {

@@ -3,14 +3,14 @@
 use swarm_protocol::{Event, MemberName, MessageId, SpawnId};
 
 use crate::file::team::FileTeam;
-use crate::{Cursor, Departure, Draft, Result};
+use crate::{Departure, Draft, Result};
 
 impl FileTeam {
     /// Writes to the lead that a member died. The message has the id of the spawn, so it is sent
     /// only once: a process that records a death may be killed before it updates the roster.
     pub(crate) fn report_death(&self, departure: &Departure) -> Result<()> {
         let id = MessageId::new(departure.spawn_id.to_string());
-        let entries = self.events_from(Cursor::default())?.entries;
+        let entries = self.events_with(id.as_str())?;
         let mut released = &departure.released;
         for entry in &entries {
             match &entry.event {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use memchr::{memchr, memmem, memrchr};
 use serde::de::DeserializeOwned;
 use swarm_os::{Appendable, PendingSync};
 use swarm_protocol::{Event, JournalEntry, MemberName, SpawnId, parse_repaired};
@@ -22,6 +23,17 @@ impl FileTeam {
             return Err(self.not_found());
         }
         Ok(parse_lines(&bytes.unwrap_or_default(), from))
+    }
+
+    pub(crate) fn events_with(&self, text: &str) -> Result<Vec<JournalEntry>> {
+        let bytes = swarm_os::read_optional(&self.at.journal())?;
+        if bytes.is_none() && !self.exists() {
+            return Err(self.not_found());
+        }
+        let bytes = bytes.unwrap_or_default();
+        let lines = lines_with(&bytes, text).into_iter();
+        let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
+        Ok(lines.filter_map(|line| parse_repaired(line).ok()).collect())
     }
 
     pub(crate) fn journal_end(&self) -> Result<Cursor> {
@@ -142,21 +154,14 @@ impl FileTeam {
         })
     }
 
-    /// Returns the last event that satisfies `wanted` and whose line contains `text`. Other lines
-    /// are not parsed.
+    /// Returns the last event that satisfies `wanted` and whose line contains `text`.
     pub(crate) fn last_event(
         &self,
         text: &str,
         wanted: impl Fn(&Event) -> bool,
     ) -> Result<Option<Event>> {
-        let bytes = swarm_os::read_optional(&self.at.journal())?.unwrap_or_default();
-        let lines = bytes.rsplit(|byte| *byte == b'\n');
-        let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
-        let mut events = lines
-            .filter(|line| line.contains(text))
-            .filter_map(|line| parse_repaired::<JournalEntry>(line).ok())
-            .map(|entry| entry.event);
-        Ok(events.find(wanted))
+        let events = self.events_with(text)?.into_iter().rev();
+        Ok(events.map(|entry| entry.event).find(wanted))
     }
 
     /// Records the end of a spawn, unless that is done already.
@@ -172,6 +177,21 @@ impl FileTeam {
         }
         self.record(event)
     }
+}
+
+/// Returns the complete lines that contain `text`.
+fn lines_with<'a>(mut bytes: &'a [u8], text: &str) -> Vec<&'a [u8]> {
+    let finder = memmem::Finder::new(text);
+    let mut lines = Vec::new();
+    while let Some(at) = finder.find(bytes) {
+        let Some(length) = memchr(b'\n', &bytes[at..]) else {
+            break;
+        };
+        let start = memrchr(b'\n', &bytes[..at]).map_or(0, |end| end + 1);
+        lines.push(&bytes[start..at + length]);
+        bytes = &bytes[at + length + 1..];
+    }
+    lines
 }
 
 pub(crate) fn parse_lines<T: DeserializeOwned>(bytes: &[u8], from: Cursor) -> JournalLines<T> {
@@ -216,6 +236,13 @@ mod tests {
         assert_eq!(events.broken.len(), 3);
         assert_eq!(events.broken[0].at, GOOD.len() as u64 + 1);
         assert_eq!(events.next, Cursor(text.len() as u64));
+    }
+
+    #[test]
+    fn only_whole_lines_with_the_text_are_returned() {
+        let lines = lines_with(b"a 1\nb 2 b\n\na 2\nb 3\nb 4", "b");
+        assert_eq!(lines, [b"b 2 b".as_slice(), b"b 3"]);
+        assert!(lines_with(b"", "b").is_empty());
     }
 
     #[test]

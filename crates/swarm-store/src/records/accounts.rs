@@ -1,5 +1,6 @@
 //! The journal and the accounts of a team in records.
 
+use memchr::memmem;
 use serde::de::DeserializeOwned;
 use swarm_protocol::{Budget, BudgetScope, Budgets, CostRecord, Event, JournalEntry, RunBudget};
 use uuid::Uuid;
@@ -21,6 +22,17 @@ impl RecordsTeam {
 
     pub(super) fn events_from(&self, from: Cursor) -> Result<Events> {
         self.lines(&values::journal(), from)
+    }
+
+    pub(super) fn events_with(&self, text: &str) -> Result<Vec<JournalEntry>> {
+        let log = values::journal().key;
+        let from = Cursor::default().0;
+        let found = self.answered(false, |at_most| self.space.entries(&log, from, at_most))?;
+        let entries = found.entries.iter().map(|(_, entry)| entry);
+        entries
+            .filter(|entry| memmem::find(entry, text.as_bytes()).is_some())
+            .map(|entry| from_bytes(&log, entry))
+            .collect()
     }
 
     pub(super) fn journal_end(&self) -> Result<Cursor> {

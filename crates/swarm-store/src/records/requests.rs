@@ -14,7 +14,7 @@ use crate::requests::{
     Stored, answer_event, checked, not_found, notice_id, opened, repeated, require_open, sort,
 };
 use crate::tasks::Letter;
-use crate::{AnswerLookup, Cursor, Draft, RequestList, Result, StoreError, VerifyKey};
+use crate::{AnswerLookup, Draft, RequestList, Result, StoreError, VerifyKey};
 
 impl RecordsTeam {
     pub(super) fn open_request(
@@ -196,7 +196,7 @@ impl RecordsTeam {
         };
         stored.why_not(key, || {
             let is_its = |event: &Event| matches!(event, Event::RequestAnswered { request, .. } if *request == asked.id);
-            let mut events = self.events_from(Cursor::default())?.entries.into_iter().rev();
+            let mut events = self.events_with(asked.id.as_str())?.into_iter().rev();
             Ok(events.find(|entry| is_its(&entry.event)).map(|entry| entry.event))
         })
     }

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use swarm_protocol::{Budget, BudgetScope, ErrorKind, Event, Money, RunBudget};
+use swarm_protocol::{Budget, BudgetScope, ErrorKind, Event, JournalEntry, Money, RunBudget};
 use swarm_store::{BlockOn as _, Cursor, Draft};
 
 use crate::values::{cost, name, team};
@@ -23,7 +23,7 @@ pub(crate) fn a_follower_sees_every_event_once(world: &World) {
     let new = world.handle().events_from(seen.next).block_on().unwrap();
     assert!(matches!(
         new.entries[..],
-        [swarm_protocol::JournalEntry {
+        [JournalEntry {
             event: Event::Queued { .. },
             ..
         }]
@@ -31,6 +31,18 @@ pub(crate) fn a_follower_sees_every_event_once(world: &World) {
     let all = world.handle().events().block_on().unwrap();
     assert_eq!(all.entries.len(), seen.entries.len() + 1);
     assert_eq!(all.next, new.next);
+}
+
+pub(crate) fn events_are_found_by_text(world: &World) {
+    let spawn = world.join("alice").to_string();
+    world.join("bob");
+    let team = world.handle();
+    let mut expected = team.events().block_on().unwrap().entries;
+    let all = expected.len();
+    expected.retain(|entry| serde_json::to_string(entry).unwrap().contains(&spawn));
+    assert!(expected.len() > 1 && expected.len() < all);
+    assert_eq!(team.events_with(&spawn).block_on().unwrap(), expected);
+    assert_eq!(team.events_with("carol").block_on().unwrap(), []);
 }
 
 pub(crate) fn budgets_of_different_scopes_are_kept_together(world: &World) {

@@ -132,6 +132,7 @@ contract! {
     }
     journal {
         a_follower_sees_every_event_once,
+        events_are_found_by_text,
         budgets_of_different_scopes_are_kept_together,
         costs_are_read_once_in_order,
         concurrent_events_are_recorded_once_each,

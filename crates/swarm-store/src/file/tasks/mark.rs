@@ -6,7 +6,7 @@ use swarm_os::LockGuard;
 use swarm_protocol::{Event, TaskId};
 
 use crate::file::team::FileTeam;
-use crate::{Cursor, Result, StoreError};
+use crate::{Result, StoreError};
 
 impl FileTeam {
     /// Returns the highest number used so far. Requires the list's lock.
@@ -45,14 +45,11 @@ impl FileTeam {
     }
 
     fn highest_in_journal(&self) -> Result<u64> {
-        let events = self.events_from(Cursor::default())?;
-        let made = events
-            .entries
-            .iter()
-            .filter_map(|entry| match &entry.event {
-                Event::TaskCreated { task, .. } => Some(task.number()),
-                _ => None,
-            });
+        let events = self.events_with("task_created")?;
+        let made = events.iter().filter_map(|entry| match &entry.event {
+            Event::TaskCreated { task, .. } => Some(task.number()),
+            _ => None,
+        });
         Ok(made.max().unwrap_or(0))
     }
 }
