@@ -103,8 +103,8 @@ impl Prepared {
     }
 }
 
-/// Creates the spawn context of this process, with its settings.
-pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared> {
+/// Creates the spawn context of this process, with its settings, for `acting`.
+pub(crate) fn spawn_context(app: &App, acting: &Acting, choices: &Choices) -> Result<Prepared> {
     let home = app.env.home();
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;
     let settings = app.settings.clone().with(claude.given(&app.env))?;
@@ -169,7 +169,7 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared> {
         },
         permissions: MemberPermissions {
             rules: claude.rules.clone(),
-            answer_in_place: answer_in_place(app)?,
+            answer_in_place: answer_in_place(app, acting),
             ..MemberPermissions::new(mode, ceiling)
         },
         workspace: MemberWorkspace {
@@ -188,11 +188,11 @@ pub(crate) fn spawn_context(app: &App, choices: &Choices) -> Result<Prepared> {
 
 /// Returns whether members' requests can be answered in their panes: not if an agent starts them, which
 /// could type there.
-fn answer_in_place(app: &App) -> Result<AnswerInPlace> {
-    Ok(match app.acting()? {
+fn answer_in_place(app: &App, acting: &Acting) -> AnswerInPlace {
+    match acting {
         Acting::Person => app.settings.answer_in_place,
         _ => AnswerInPlace::Never,
-    })
+    }
 }
 
 /// Creates the context for stopping members. It does not depend on settings files, so that members

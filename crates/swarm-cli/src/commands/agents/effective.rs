@@ -67,7 +67,7 @@ impl Role {
 }
 
 pub(super) fn show(app: &App, args: &AgentsShowArgs) -> Result<()> {
-    let prepared = spawn_context(app, &Choices::default())?;
+    let prepared = spawn_context(app, &app.acting()?, &Choices::default())?;
     let definition = known(&prepared.definitions, &args.name)?;
     agent_config::warn_of(app, &prepared.definitions, definition);
     let dep = &prepared.spawn_context;

@@ -42,7 +42,7 @@ impl Ready {
     ) -> Result<Self> {
         let mut choices = flags.choices(what == "lead");
         KeptChoices::read(app, &app.env.cwd, session).complete(app, &mut choices);
-        let prepared = spawn_context(app, &choices)?;
+        let prepared = spawn_context(app, acting, &choices)?;
         acting.require_mode(what, prepared.spawn_context.permissions.ceiling)?;
         let conversation = (&*app.env.cwd, session);
         Self::assemble(app, flags, conversation, None, prepared, |spawn_context| {

@@ -104,7 +104,7 @@ pub(super) fn take_over(
     let mut choices = flags.choices(is_interactive);
     KeptChoices::read(app, directory, session).complete(app, &mut choices);
     choices.model = (choices.model).or_else(|| lead.and_then(|lead| lead.model.clone()));
-    let prepared = spawn_context(app, &choices)?;
+    let prepared = spawn_context(app, &app.acting()?, &choices)?;
     let (conversation, team) = ((directory, session), Some(&config.name));
     let enter = |spawn_context: &mut SpawnContext| match lead {
         Some(lead) => return_to_directory(app, lead, spawn_context),

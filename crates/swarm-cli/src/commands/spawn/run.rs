@@ -67,7 +67,7 @@ fn spawn_here(
         requests: args.requests.clone(),
         ..Choices::default()
     };
-    let mut prepared = spawn_context(app, &choices)?;
+    let mut prepared = spawn_context(app, acting, &choices)?;
     if !args.replace {
         refuse_if_running(prepared.spawn_context.team(team).member(&name))?;
     }
