@@ -3,6 +3,8 @@
 //! The walk stops at an invisible ancestor, so a process of another user never blocks the caller.
 //! `environ` is additional evidence where it is readable.
 
+use std::cell::OnceCell;
+
 use swarm_config::Environment;
 use swarm_os::process::{Ancestry, Process, pid_space};
 
@@ -31,19 +33,30 @@ pub(crate) struct Mark {
 
 /// A process and its ancestors, nearest first.
 #[derive(Debug)]
-pub(crate) struct Lineage(Ancestry);
+pub(crate) struct Lineage {
+    ancestry: Ancestry,
+    /// The environment of each process, once it was needed.
+    environs: Vec<OnceCell<Option<Vec<u8>>>>,
+}
 
 impl Lineage {
+    fn new(ancestry: Ancestry) -> Self {
+        Self {
+            environs: vec![OnceCell::new(); ancestry.processes().len()],
+            ancestry,
+        }
+    }
+
     /// Reads the ancestors of this process.
     pub(crate) fn own(env: &Environment) -> Self {
         let end = env.get(END).filter(|_| cfg!(debug_assertions));
-        Self(Ancestry::own(end.and_then(|pid| pid.parse().ok())))
+        Self::new(Ancestry::own(end.and_then(|pid| pid.parse().ok())))
     }
 
     /// Returns the distance to a process with this start time; `None` if it is not an ancestor.
     pub(crate) fn distance(&self, pid: u32, start: &str) -> Option<usize> {
         let is_it = |process: &Process| process.id() == pid && process.start.to_string() == start;
-        self.0.processes().iter().position(is_it)
+        self.ancestry.processes().iter().position(is_it)
     }
 
     /// Returns whether a variable is set in this process or an ancestor nearer than `distance`.
@@ -62,19 +75,25 @@ impl Lineage {
     }
 
     fn any_below(&self, distance: usize, holds: impl Fn(&[u8]) -> bool) -> bool {
-        let mut below = self.0.processes().iter().take(distance);
-        below.any(|process| {
-            let environ = self.0.environ(*process);
-            environ.is_some_and(|environ| holds(&environ))
+        let mut below = self.environs().take(distance);
+        below.any(|(_, environ)| environ.is_some_and(&holds))
+    }
+
+    /// Returns the processes with their environments, as far as those can be read.
+    fn environs(&self) -> impl Iterator<Item = (&Process, Option<&[u8]>)> {
+        let processes = self.ancestry.processes().iter().zip(&self.environs);
+        processes.map(|(process, environ)| {
+            let environ = environ.get_or_init(|| self.ancestry.environ(*process));
+            (process, environ.as_deref())
         })
     }
 
     /// Returns the nearest mark of another agent program.
     pub(crate) fn mark(&self) -> Option<Mark> {
-        let mut numbered = self.0.processes().iter().enumerate();
-        numbered.find_map(|(distance, process)| {
-            let environ = self.0.environ(*process)?;
-            let (variable, program) = MARKS.iter().find(|(name, _)| is_set(&environ, name))?;
+        let mut numbered = self.environs().enumerate();
+        numbered.find_map(|(distance, (process, environ))| {
+            let environ = environ?;
+            let (variable, program) = MARKS.iter().find(|(name, _)| is_set(environ, name))?;
             Some(Mark {
                 program,
                 variable,
@@ -128,7 +147,7 @@ mod tests {
     use super::*;
 
     fn in_proc(proc: &Path, end: Option<u32>) -> Lineage {
-        Lineage(Ancestry::in_proc(proc, end))
+        Lineage::new(Ancestry::in_proc(proc, end))
     }
 
     /// Creates a fake `/proc` with these processes (pid, parent, environment). The first is the
@@ -172,7 +191,10 @@ mod tests {
         assert_eq!(lineage.mark(), None);
         let nothing = tempfile::tempdir().unwrap();
         let lineage = in_proc(nothing.path(), None);
-        assert_eq!((lineage.0.processes().len(), lineage.mark()), (0, None));
+        assert_eq!(
+            (lineage.ancestry.processes().len(), lineage.mark()),
+            (0, None)
+        );
     }
 
     #[test]
