@@ -235,23 +235,28 @@ impl Records {
     /// Reads a record. A damaged record counts as missing: the member's other files contain the
     /// remaining state.
     pub(crate) fn read(&self, spawn_id: SpawnId) -> Result<Option<Record>, PaneError> {
-        let Some(bytes) = swarm_os::read_optional(&self.path(spawn_id))? else {
+        let read = || swarm_os::read_optional(&self.path(spawn_id));
+        let parse = |bytes: Vec<u8>| serde_json::from_slice(&bytes);
+        let Some(bytes) = read()? else {
             return Ok(None);
         };
-        match serde_json::from_slice(&bytes) {
-            Ok(record) => Ok(Some(record)),
-            Err(error) => {
-                tracing::warn!(spawn = %spawn_id, %error, "damaged record of a member");
-                Ok(None)
-            }
+        if let Ok(record) = parse(bytes) {
+            return Ok(Some(record));
         }
+        // Written in place: that may have been a partial write.
+        let record = read()?.map(parse).transpose();
+        Ok(record.unwrap_or_else(|error| {
+            tracing::warn!(spawn = %spawn_id, %error, "damaged record of a member");
+            None
+        }))
     }
 
+    /// Writes a record without waiting for the disk: its process does not survive a power failure.
     pub(crate) fn write(&self, record: &Record) -> Result<(), PaneError> {
         let path = self.path(record.spawn_id);
         let bytes =
             serde_json::to_vec(record).map_err(|error| PaneError::io("write", &path, error))?;
-        Ok(swarm_os::replace_alone(&path, &bytes)?)
+        Ok(swarm_os::replace_passing(&path, &bytes)?)
     }
 
     /// Records the end of a program, unless its pane was closed meanwhile.
