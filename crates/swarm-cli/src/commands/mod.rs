@@ -58,7 +58,7 @@ pub(crate) use lead::{InputHistory, PaneQuestions};
 pub(crate) use runtime::{EndSignals, runtime};
 pub(crate) use typed_command::TypedCommands;
 
-use runtime::{called_off_by_signals, run_cancellable, run_until_ctrl_c};
+use runtime::{called_off_by_signals, own_thread_runtime, run_cancellable, run_until_ctrl_c};
 
 #[cfg(test)]
 use command::Command;

@@ -3,16 +3,23 @@
 use std::future::Future;
 use std::io;
 
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::{Failure, Result};
 
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
-    Ok(tokio::runtime::Builder::new_multi_thread()
+pub(crate) fn runtime() -> Result<Runtime> {
+    Ok(Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?)
+}
+
+/// Returns a runtime on the calling thread, for work that mostly waits for one event at a time: it
+/// starts without threads, and no thread has to wake another.
+pub(super) fn own_thread_runtime() -> Result<Runtime> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
 }
 
 /// The signals that end a process: Ctrl-C, SIGTERM, and the end of its terminal.
@@ -62,16 +69,15 @@ pub(super) async fn called_off_by_signals<T>(
     done
 }
 
-/// Runs work with [`called_off_by_signals`] in a runtime of this call. Store calls that wait for a
-/// lock end with the process.
+/// Runs work with [`called_off_by_signals`]. Store calls that wait for a lock end with the process.
 pub(super) fn run_cancellable<T>(
+    runtime: Runtime,
     cancel: CancellationToken,
     work: impl Future<Output = T>,
-) -> Result<T> {
-    let runtime = runtime()?;
+) -> T {
     let done = runtime.block_on(called_off_by_signals(cancel, Box::pin(work)));
     runtime.shutdown_background();
-    Ok(done)
+    done
 }
 
 /// Runs work until its end or until Ctrl-C, without rollback; `standing` returns the error that

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::elsewhere::Elsewhere;
 use crate::app::App;
-use crate::commands::run_cancellable;
+use crate::commands::{run_cancellable, runtime};
 use crate::failure::{Failure, Result};
 use crate::ordered::is_ordered;
 use crate::output::plain;
@@ -46,7 +46,7 @@ pub(in crate::commands) fn spawn_on_node(
     let given = order_spawn((&*files, &orders, node), at, command, &wait);
     Ok(Relayed {
         node: node.name.clone(),
-        outcome: run_cancellable(cancel, given)??,
+        outcome: run_cancellable(runtime()?, cancel, given)?,
     })
 }
 
@@ -69,7 +69,7 @@ pub(in crate::commands) fn show_from_node(
     let command = RelayedCommand::new(app, team, elsewhere, words);
     let command = command.ok_or_else(|| elsewhere.refusal(team.name(), name, words))?;
     let cancel = CancellationToken::new();
-    let relayed = run_cancellable(cancel.clone(), command.carry_out(app, cancel))?;
+    let relayed = run_cancellable(runtime()?, cancel.clone(), command.carry_out(app, cancel));
     relayed?.show(app, "")
 }
 

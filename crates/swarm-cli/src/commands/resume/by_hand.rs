@@ -74,7 +74,7 @@ fn bring_all_back(
         requests: args.requests.clone(),
         ..Choices::default()
     };
-    let prepared = spawn_context(app, &choices)?;
+    let prepared = spawn_context(app, &app.acting()?, &choices)?;
     let found = &prepared.definitions;
     for definition in found.catalog.winners() {
         let is_used = |one: &DeadMember| {
@@ -98,6 +98,6 @@ fn bring_all_back(
             Ok(spawn_context.team(team).bring_back(one, cancel).await?)
         }
     });
-    let results = run_cancellable(cancel.clone(), join_all(spawns))?;
+    let results = run_cancellable(runtime()?, cancel.clone(), join_all(spawns));
     Ok(dead.into_iter().zip(results).collect())
 }

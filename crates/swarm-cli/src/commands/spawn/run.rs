@@ -17,6 +17,7 @@ use swarm_store::{BlockOn as _, Draft, StoreError};
 use swarm_supervisor::{
     LeadStanding, SpawnOptions, SpawnedMember, SupervisedMember, SupervisedTeam, lead_standing,
 };
+use tokio::runtime::Runtime;
 
 use super::args::SpawnArgs;
 use super::on_node::spawn_on;
@@ -24,7 +25,7 @@ use crate::agent_config;
 use crate::app::App;
 use crate::commands::acting::require_person;
 use crate::commands::worktree::wish;
-use crate::commands::{agents, run_cancellable, runtime};
+use crate::commands::{agents, own_thread_runtime, run_cancellable};
 use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::models::{self, require_price};
@@ -68,8 +69,9 @@ fn spawn_here(
         ..Choices::default()
     };
     let mut prepared = spawn_context(app, acting, &choices)?;
+    let runtime = own_thread_runtime()?;
     if !args.replace {
-        refuse_if_running(prepared.spawn_context.team(team).member(&name))?;
+        refuse_if_running(&runtime, prepared.spawn_context.team(team).member(&name))?;
     }
     // A former member, or one that is replaced, keeps its values unless flags override them.
     let dead = if args.fresh {
@@ -144,7 +146,7 @@ fn spawn_here(
         timeout: args.timeout.map(Duration::from_secs),
         ..SpawnOptions::new(name, member, cwd)
     };
-    let member = carry_out(spawn_context.team(team), options, args.budget)?;
+    let member = carry_out(runtime, spawn_context.team(team), options, args.budget)?;
     show(app, &member, &program, told)?;
     if let Some(asked) = asked.filter(|asked| !member.hello.mode.covers(*asked)) {
         app.out.say(&format!(
@@ -219,18 +221,19 @@ fn refuse_unused(args: &SpawnArgs, member: &MemberRequest) -> Result<()> {
 
 /// Spawns the member with a budget, which a failed spawn does not leave behind.
 fn carry_out(
+    runtime: Runtime,
     team: SupervisedTeam<'_>,
     options: SpawnOptions,
     budget: Option<Budget>,
 ) -> Result<SpawnedMember> {
     let Some(budget) = budget else {
-        return spawn(team, options);
+        return spawn(runtime, team, options);
     };
     let scope = BudgetScope::Member(options.name.clone());
     let files = team.files();
     let former = files.budgets().block_on()?.get(&scope);
     files.set_budget(&scope, Some(budget)).block_on()?;
-    let spawned = spawn(team, options);
+    let spawned = spawn(runtime, team, options);
     if spawned.is_err()
         && let Err(error) = files.set_budget(&scope, former).block_on()
     {
@@ -240,14 +243,18 @@ fn carry_out(
 }
 
 /// Spawns the member. Ctrl-C rolls the spawn back.
-fn spawn(team: SupervisedTeam<'_>, options: SpawnOptions) -> Result<SpawnedMember> {
+fn spawn(
+    runtime: Runtime,
+    team: SupervisedTeam<'_>,
+    options: SpawnOptions,
+) -> Result<SpawnedMember> {
     let cancel = options.cancel.clone();
-    Ok(run_cancellable(cancel, team.spawn(options))??)
+    Ok(run_cancellable(runtime, cancel, team.spawn(options))?)
 }
 
 /// Refuses the name of a running member before its model and its flags are checked.
-fn refuse_if_running(member: SupervisedMember<'_>) -> Result<()> {
-    runtime()?.block_on(member.await_reported_end())?;
+fn refuse_if_running(runtime: &Runtime, member: SupervisedMember<'_>) -> Result<()> {
+    runtime.block_on(member.await_reported_end())?;
     let (team, name) = (member.team, member.name);
     // A name that is not in the roster is free; other errors are reported by the spawn.
     if !matches!(team.files().liveness(name).block_on(), Ok(Liveness::Alive)) {
