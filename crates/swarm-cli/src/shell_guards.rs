@@ -3,28 +3,28 @@
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+use std::thread;
 
 use swarm_config::{Environment, RuntimePresets, Settings};
 use swarm_protocol::{
     SANDBOX_HELPER, SandboxKind, SandboxNetwork, SandboxUse, ShellGuards, word_list,
 };
+use swarm_supervisor::FindSandbox;
 use swarm_tools::sandbox::{SandboxProbe, probe_sandbox};
 
 use crate::app::App;
 use crate::config_directory;
 use crate::failure::{Failure, Result};
 use crate::hub_credentials::credentials_files;
+use crate::output::Output;
 
 /// Entries of the config directory that sandboxed commands can read.
 const SHOWN: [&str; 8] =
     word_list("CLAUDE.md agents commands output-styles plugins rules skills swarm/bin");
 
-/// Returns the shell restrictions that apply.
+/// Returns the shell restrictions that apply, without a backend.
 pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards> {
-    let backend = match app.settings.sandbox {
-        SandboxUse::Off => None,
-        _ => sandbox_backend(app)?,
-    };
     config_directory::make(&app.root)?;
     let shims = shims(&app.root, program).map_err(|error| {
         let message = format!(
@@ -34,7 +34,6 @@ pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards> {
         Failure::environment(message).with_hint("make that directory writable")
     })?;
     Ok(ShellGuards {
-        backend,
         helper: sandbox_helper(program),
         shims: Some(shims),
         ..written_guards(&app.env, &app.settings, &app.root)
@@ -106,28 +105,60 @@ fn sandbox_helper(program: &Path) -> Vec<String> {
     words.unwrap_or_default()
 }
 
-/// Finds out how commands can be confined. Warns, or fails if the settings require it, if they
-/// cannot.
-fn sandbox_backend(app: &App) -> Result<Option<SandboxKind>> {
-    let probe = find_sandbox();
+/// Finds out how commands can be confined, if the settings ask for that.
+pub(crate) fn sandbox_backend(app: &App) -> Result<Option<SandboxKind>> {
+    Ok(search_sandbox(app)?())
+}
+
+/// Begins to find out how commands can be confined, if the settings ask for that. The first call of
+/// the result waits for the end of the search on another thread, and warns if they cannot be confined.
+/// If the settings require that, the search ends here, and fails.
+pub(crate) fn search_sandbox(app: &App) -> Result<Arc<FindSandbox>> {
+    let (settings, out) = (&app.settings, app.out);
+    let asks_for_proxy = settings.sandbox_network == SandboxNetwork::Proxy;
+    let backend_of = move |probe: &SandboxProbe| {
+        warn_of_limits(out, probe, asks_for_proxy);
+        probe.backend
+    };
+    if settings.sandbox == SandboxUse::Off {
+        return Ok(Arc::new(|| None));
+    }
+    if settings.sandbox_required || settings.sandbox == SandboxUse::Always {
+        let probe = find_sandbox();
+        require_backend(&probe)?;
+        let backend = backend_of(&probe);
+        return Ok(Arc::new(move || backend));
+    }
+    let search = thread::Builder::new().name("tries the sandbox".to_owned());
+    let search = search.spawn(find_sandbox)?;
+    let found = LazyLock::new(move || backend_of(&search.join().unwrap_or_default()));
+    Ok(Arc::new(move || *found))
+}
+
+fn require_backend(probe: &SandboxProbe) -> Result<()> {
+    if probe.backend.is_some() {
+        return Ok(());
+    }
+    let reasons = missing_backends(probe);
+    let message = format!("the settings require a sandbox, and none works here: {reasons}");
+    Err(Failure::environment(message).with_hint(
+        "see `swarm doctor`, or set `sandbox.bash` to auto and `sandbox.required` to false",
+    ))
+}
+
+/// Warns if commands cannot be confined, or only without a network.
+fn warn_of_limits(out: Output, probe: &SandboxProbe, asks_for_proxy: bool) {
     if probe.backend.is_none() {
-        let reasons = missing_backends(&probe);
-        if app.settings.sandbox_required || app.settings.sandbox == SandboxUse::Always {
-            let message = format!("the settings require a sandbox, and none works here: {reasons}");
-            return Err(Failure::environment(message).with_hint(
-                "see `swarm doctor`, or set `sandbox.bash` to auto and `sandbox.required` to false",
-            ));
-        }
-        app.out.warn(&format!(
+        let reasons = missing_backends(probe);
+        out.warn(&format!(
             "swarm: agents' shell commands run without a sandbox: {reasons}"
         ));
-    } else if !probe.has_proxy && app.settings.sandbox_network == SandboxNetwork::Proxy {
-        app.out.warn(
+    } else if !probe.has_proxy && asks_for_proxy {
+        out.warn(
             "swarm: agents' shell commands have no network: limiting them to a proxy requires user namespaces or \
              Linux 6.7; set `sandbox.network` to open if they need it",
         );
     }
-    Ok(probe.backend)
 }
 
 /// Returns why stronger backends do not work.

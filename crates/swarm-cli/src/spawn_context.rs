@@ -30,6 +30,7 @@ use crate::occupants::occupants;
 use crate::own_process::{VERSION, identity};
 use crate::request_flags::RequestFlags;
 use crate::runtimes::resolve_runtime;
+use crate::shell_guards::search_sandbox;
 use crate::team_hooks::hooks;
 
 /// Flags that change the context.
@@ -105,6 +106,7 @@ impl Prepared {
 
 /// Creates the spawn context of this process, with its settings, for `acting`.
 pub(crate) fn spawn_context(app: &App, acting: &Acting, choices: &Choices) -> Result<Prepared> {
+    let find_sandbox = search_sandbox(app)?;
     let home = app.env.home();
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;
     let settings = app.settings.clone().with(claude.given(&app.env))?;
@@ -133,6 +135,10 @@ pub(crate) fn spawn_context(app: &App, acting: &Acting, choices: &Choices) -> Re
     agent_config.limits = settings.agent_limits(cores(), choices.is_unattended());
     // Members that a command starts are led by a person at a shell; for a run, see `wait_for_answers`.
     agent_config.shell.asks_for_hosts = !choices.in_run;
+    if choices.in_run {
+        // For the lead's own commands.
+        agent_config.shell.backend = find_sandbox();
+    }
     agent_config.budgets = settings.default_budgets();
     agent_config.requests = RequestSettings {
         fallback: fallback_model(&settings, &cwd)?,
@@ -158,6 +164,7 @@ pub(crate) fn spawn_context(app: &App, acting: &Acting, choices: &Choices) -> Re
             permitted_model(name, &asked, &cwd).map_err(|error| error.to_string())
         }),
         resolve_runtime: resolve_runtime(app),
+        find_sandbox,
         runtime: MemberRuntime {
             model,
             provider,
@@ -216,6 +223,7 @@ pub(crate) fn for_stopping(app: &App) -> SpawnContext {
                 "members cannot be started with runtime {program} here"
             ))
         }),
+        find_sandbox: Arc::new(|| None),
         worktrees: worktrees(app),
         hello_deadline: app.settings.hello_timeout,
         kill_grace: app.settings.kill_grace,

@@ -38,7 +38,7 @@ pub use published::{
 pub use reconcile::{Reconciling, begin_reconcile, reconcile_outcome, reconcile_team};
 pub use repositories::{RepositoryError, receive_repository};
 pub use spawn::{SpawnOptions, SpawnTurn, SpawnedMember, WorktreeWish, blocking};
-pub use spawn_context::{ProcessIdentity, ResolveModel, ResolveRuntime, SpawnContext};
+pub use spawn_context::{FindSandbox, ProcessIdentity, ResolveModel, ResolveRuntime, SpawnContext};
 pub use spawn_error::SpawnError;
 pub use stop::{
     FORCED_PATIENCE, LeftOfTeam, LeftWorktree, StopOptions, StopOutcome, StopReport,

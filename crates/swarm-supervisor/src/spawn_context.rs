@@ -8,7 +8,7 @@ use swarm_os::DirectoryWatcher;
 use swarm_panes::{BackendRequest, TerminalFacts};
 use swarm_permissions::{AgentDefinition, ChosenModel, ModelCandidates, choose_model};
 use swarm_protocol::{
-    AgentProgram, Clock, LeadProcess, LifeKind, LifeRecord, SpawnId, partial_debug,
+    AgentProgram, Clock, LeadProcess, LifeKind, LifeRecord, SandboxKind, SpawnId, partial_debug,
 };
 use swarm_store::TeamStore;
 use swarm_team::{
@@ -74,6 +74,10 @@ pub type ResolveModel = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 pub type ResolveRuntime =
     dyn Fn(&AgentProgram, &Path) -> Result<RuntimeOrder, String> + Send + Sync;
 
+/// Returns how shell commands can be confined on this machine; `None` if they cannot, or need not. The
+/// first call may block for some milliseconds.
+pub type FindSandbox = dyn Fn() -> Option<SandboxKind> + Send + Sync;
+
 /// Everything that is needed to start and stop members: the services, then the values of a lead
 /// itself, which its members inherit.
 #[derive(Clone)]
@@ -96,6 +100,8 @@ pub struct SpawnContext {
     pub resolve_model: Arc<ResolveModel>,
     /// Finds the agent programs of members.
     pub resolve_runtime: Arc<ResolveRuntime>,
+    /// Finds how members' commands are confined.
+    pub find_sandbox: Arc<FindSandbox>,
     /// Creates worktrees.
     pub worktrees: Worktrees,
     /// Timeout for a child's hello.

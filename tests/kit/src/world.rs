@@ -409,6 +409,7 @@ fn spawn_context(root: PathBuf, cwd: PathBuf, store: Arc<dyn TeamStore>) -> Spaw
         backend: BackendRequest::default(),
         resolve_model: Arc::new(|name| Ok(name.to_owned())),
         resolve_runtime: Arc::new(|program, _cwd| Err(format!("{program} is not installed"))),
+        find_sandbox: Arc::new(|| None),
         worktrees: Worktrees::new(Git::new("git", <_>::default()), <_>::default(), worktrees),
         hello_deadline: Duration::from_secs(20),
         kill_grace: Duration::from_millis(200),

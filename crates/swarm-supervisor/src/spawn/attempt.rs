@@ -91,8 +91,16 @@ impl Attempt<'_> {
         Ok(())
     }
 
+    /// Adds to the order how commands are confined. Only now, so that the search for a sandbox has had
+    /// time.
+    fn add_sandbox(&mut self) {
+        let config = Arc::make_mut(&mut self.order.spec.definition.config);
+        config.shell.backend = (self.team.context.find_sandbox)();
+    }
+
     async fn launch(&mut self, opened: &mut Option<Pane>) -> Result<(Pane, Hello), LeadError> {
         self.add_team_rules().await?;
+        self.add_sandbox();
         let (files, name) = (self.team.files(), &self.options.name);
         let member = self.team.member(name);
         let directory = files.local_directory(name);

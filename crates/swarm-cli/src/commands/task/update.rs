@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use swarm_protocol::{CheckRun, MemberName, TaskId, TaskStatus, task_numbers};
+use swarm_protocol::{CheckRun, MemberName, ShellGuards, TaskId, TaskStatus, task_numbers};
 use swarm_store::{Actor, BlockOn as _, TaskChange, TaskUpdated, Team};
 use swarm_supervisor::WorktreeMerger;
 use swarm_team::{Completion, CompletionError};
@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::commands::acting::{CommandActor, command_actor};
 use crate::commands::{members, runtime};
 use crate::failure::{Failure, Result};
-use crate::shell_guards::shell_guards;
+use crate::shell_guards::{sandbox_backend, shell_guards};
 use crate::spawn_context::{teammate_program, worktrees};
 use crate::team_hooks::task_hooks;
 
@@ -228,7 +228,10 @@ pub(in crate::commands) fn check_shell(
     let directory = directory.filter(|directory| directory.is_dir());
     let name = owner.map_or_else(MemberName::lead, |owner| owner.name.clone());
     let worktree = owner.and_then(|owner| owner.worktree_path.as_deref());
-    let guards = shell_guards(app, &teammate_program(&app.env)?)?;
+    let guards = ShellGuards {
+        backend: sandbox_backend(app)?,
+        ..shell_guards(app, &teammate_program(&app.env)?)?
+    };
     Ok(Some(ToolContext {
         env: Arc::new(app.env.shell(&app.settings.pass)),
         guards: Arc::new(guards),
