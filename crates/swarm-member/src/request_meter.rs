@@ -208,6 +208,9 @@ impl RequestMeter for SpendingMeter {
         model: &str,
         request: &ModelRequest,
     ) -> Result<Admission, String> {
+        if self.is_unlimited().await {
+            return Ok(None);
+        }
         let window = self.models.window(model);
         let most = self.defaults.strict.then(|| request.most_tokens(window));
         let (meter, model) = (Arc::clone(&self), model.to_owned());

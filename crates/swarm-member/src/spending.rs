@@ -193,6 +193,25 @@ impl SpendingMeter {
         ))
     }
 
+    /// Returns whether no budget limits requests. Does not wait, and reads no accounts; `false` also means
+    /// that they have to be read first.
+    pub(crate) async fn is_unlimited(&self) -> bool {
+        if !self.defaults.is_empty() || self.run.is_some() {
+            return false;
+        }
+        let team = self.owner.get().and_then(|owner| owner.context.team());
+        let name = |team: &Option<Arc<dyn Team>>| team.as_ref().map(|team| team.name().clone());
+        let accounts = self.accounts.try_lock();
+        let has_joined = accounts.is_some_and(|accounts| name(&accounts.team) == name(&team));
+        match team {
+            _ if !has_joined => false,
+            Some(team) => {
+                matches!(team.budgets().await, Ok(budgets) if budgets == Budgets::default())
+            }
+            None => true,
+        }
+    }
+
     /// Returns why no request may be sent, whatever its model.
     pub(crate) fn full_budget(&self) -> Result<Option<String>, StoreError> {
         let uses = self.uses()?;
