@@ -25,17 +25,9 @@ const SHOWN: [&str; 8] =
 
 /// Returns the shell restrictions that apply, without a backend.
 pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards> {
-    config_directory::make(&app.root)?;
-    let shims = shims(&app.root, program).map_err(|error| {
-        let message = format!(
-            "cannot create the agent programs directory {}: {error}",
-            app.root.display()
-        );
-        Failure::environment(message).with_hint("make that directory writable")
-    })?;
     Ok(ShellGuards {
         helper: sandbox_helper(program),
-        shims: Some(shims),
+        shims: Some(shims(&app.root, program)?),
         ..written_guards(&app.env, &app.settings, &app.root)
     })
 }
@@ -170,19 +162,32 @@ pub(crate) fn missing_backends(probe: &SandboxProbe) -> String {
 
 /// Creates the directory that comes first in the search path of agents' shells. Its entries link to
 /// this program, which selects its role by the name it was called with.
-fn shims(root: &Path, program: &Path) -> io::Result<PathBuf> {
+fn shims(root: &Path, program: &Path) -> Result<PathBuf> {
     let directory = root.join("swarm").join("bin");
-    std::fs::create_dir_all(&directory)?;
-    let git = directory.join("git");
-    if std::fs::read_link(&git).is_ok_and(|to| to == program) {
-        return Ok(directory);
+    let is_linked = |to: PathBuf| to == program;
+    if !std::fs::read_link(directory.join(GIT)).is_ok_and(is_linked) {
+        config_directory::make(root)?;
+        link_shims(&directory, program).map_err(|error| {
+            let message = format!(
+                "cannot create the agent programs directory {}: {error}",
+                directory.display()
+            );
+            Failure::environment(message).with_hint("make that directory writable")
+        })?;
     }
+    Ok(directory)
+}
+
+/// Name of the only entry.
+const GIT: &str = "git";
+
+fn link_shims(directory: &Path, program: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(directory)?;
     // Replaced atomically, because another process's shell may be reading it.
     let fresh = directory.join(format!(".git-{}", std::process::id()));
     swarm_os::remove_if_present(&fresh)?;
     symlink(program, &fresh)?;
-    std::fs::rename(&fresh, &git)?;
-    Ok(directory)
+    std::fs::rename(&fresh, directory.join(GIT))
 }
 
 #[cfg(test)]
