@@ -18,7 +18,7 @@ use crate::disk::{Step, log};
 use crate::error::OnPath as _;
 use crate::file_system::shared_file_system;
 use crate::holder;
-use crate::lock_directory::{JUST_REFRESHED, LockDir, Protocol, sweep_marks};
+use crate::lock_directory::{JUST_REFRESHED, LockDir, LockDirWait, Protocol, sweep_marks};
 use crate::pending_sync::PendingSync;
 use crate::replace::{Original, Prepared, place_if, sweep_attempts_on, sweep_temporaries};
 use crate::waiting::{Deadline, LockAttempt, LockInterrupt, lock_within, release};
@@ -47,6 +47,42 @@ impl LockOptions {
         Deadline::after(self.deadline)
             .or_interrupt(self.interrupt.as_ref())
             .or_attempt(self.attempt.as_ref())
+    }
+
+    fn protocol(&self) -> Protocol {
+        if self.directory_only {
+            Protocol::DirectoryOnly
+        } else {
+            Protocol::UnderFlock
+        }
+    }
+
+    /// The deadline of a wait for a lock directory.
+    fn for_directory<'d>(&self, deadline: Deadline<'d>) -> Deadline<'d> {
+        match self.protocol() {
+            Protocol::UnderFlock => deadline.for_other_program(),
+            Protocol::DirectoryOnly => deadline,
+        }
+    }
+
+    /// Without flock, adds the last holder recorded in the sidecar to an error: a lock directory does
+    /// not name its holder.
+    fn with_last_holder(&self, error: OsError, sidecar: &File) -> OsError {
+        match error {
+            OsError::LockTimeout {
+                path,
+                holder,
+                waited,
+            } if self.directory_only => OsError::LockTimeout {
+                path,
+                holder: format!(
+                    "{holder} (last holder of swarm: {})",
+                    holder::describe(sidecar)
+                ),
+                waited,
+            },
+            error => error,
+        }
     }
 
     /// Must be called before a change of `path` that does not go through a [`LockGuard`].
@@ -141,34 +177,48 @@ pub fn with_lock_after<P, T, E: From<OsError>>(
     // Declared before the flock and therefore dropped after it: the next holder does not wait until
     // they are freed.
     let mut removed = Vec::new();
-    let _flock = if options.directory_only {
-        None
-    } else {
-        Some(Flock::take(plan.sidecar, &sidecar, deadline)?)
-    };
-    ensure_current(plan.sidecar, opened)?;
-    // Without flock, the sidecar is only used to record the holder.
-    let unlocked = options.directory_only.then(|| sidecar.try_clone());
-    let unlocked = unlocked.transpose();
-    let mut held = LockGuard {
-        directories: RefCell::default(),
-        options: options.clone(),
-        unlocked: unlocked.or_io(plan.sidecar, "duplicate the descriptor of")?,
-        sidecar: (plan.sidecar.to_owned(), opened),
-        confirmed: Cell::new(Instant::now()),
-    };
-    for data in plan.data {
-        held.take(data, deadline)?;
-    }
-    // The team may have been deleted while this process waited for another program.
-    if held.any(LockDir::was_waited_for) {
-        ensure_current(plan.sidecar, opened)?;
-    }
+    let (_flock, mut held) = take_all(plan, options, deadline, (&sidecar, opened))?;
     let done = work(&held, prepared);
     while let Some(directory) = held.directories.get_mut().pop() {
         removed.extend(directory.release());
     }
     done
+}
+
+/// Takes the flock of the sidecar, given with its identity, and the lock directories. While another
+/// program holds one of them, this process waits without the flock: a process of swarm that waits
+/// less for other programs must get as far as the lock directory to notice.
+fn take_all<'s>(
+    plan: &LockPlan<'_>,
+    options: &LockOptions,
+    deadline: Deadline<'_>,
+    (sidecar, opened): (&'s File, (u64, u64)),
+) -> Result<(Option<Flock<'s>>, LockGuard), OsError> {
+    let waits = plan.data.iter();
+    let waits = waits.map(|data| LockDirWait::new(data, options.protocol()));
+    let mut waits: Vec<_> = waits.collect();
+    loop {
+        let flock = (!options.directory_only).then(|| Flock::take(plan.sidecar, sidecar, deadline));
+        let flock = flock.transpose()?;
+        ensure_current(plan.sidecar, opened)?;
+        // Without flock, the sidecar is only used to record the holder.
+        let unlocked = options.directory_only.then(|| sidecar.try_clone());
+        let unlocked = unlocked.transpose();
+        let held = LockGuard {
+            directories: RefCell::default(),
+            options: options.clone(),
+            unlocked: unlocked.or_io(plan.sidecar, "duplicate the descriptor of")?,
+            sidecar: (plan.sidecar.to_owned(), opened),
+            confirmed: Cell::new(Instant::now()),
+        };
+        let Some(missing) = held.try_take_each(&mut waits)? else {
+            return Ok((flock, held));
+        };
+        drop(held);
+        drop(flock);
+        let waited = missing.back_off(options.for_directory(deadline));
+        waited.map_err(|error| options.with_last_holder(error, sidecar))?;
+    }
 }
 
 /// The flock on a sidecar.
@@ -353,44 +403,36 @@ impl LockGuard {
 
     /// Takes a lock directory, unless it is already held.
     fn take(&self, data: &Path, deadline: Deadline<'_>) -> Result<(), OsError> {
-        if self.any(|taken| taken.locks(data)) {
-            return Ok(());
-        }
-        let (protocol, deadline) = if self.options.directory_only {
-            (Protocol::DirectoryOnly, deadline)
-        } else {
-            (Protocol::UnderFlock, deadline.for_other_program())
-        };
-        let taken = LockDir::take(data, protocol, deadline)
-            .map_err(|error| self.with_last_holder(error))?;
-        self.directories.borrow_mut().push(taken);
-        if let Some(sidecar) = &self.unlocked {
-            holder::record_holder(sidecar);
+        let mut wait = [LockDirWait::new(data, self.options.protocol())];
+        while let Some(missing) = self.try_take_each(&mut wait)? {
+            let waited = missing.back_off(self.options.for_directory(deadline));
+            waited.map_err(|error| match &self.unlocked {
+                Some(sidecar) => self.options.with_last_holder(error, sidecar),
+                None => error,
+            })?;
         }
         Ok(())
     }
 
-    /// Adds the last holder recorded in the sidecar to an error: a lock directory does not name its
-    /// holder.
-    fn with_last_holder(&self, error: OsError) -> OsError {
-        match (error, &self.unlocked) {
-            (
-                OsError::LockTimeout {
-                    path,
-                    holder,
-                    waited,
-                },
-                Some(sidecar),
-            ) => OsError::LockTimeout {
-                path,
-                holder: format!(
-                    "{holder} (last holder of swarm: {})",
-                    holder::describe(sidecar)
-                ),
-                waited,
-            },
-            (error, _) => error,
+    /// Takes lock directories, except those that are already held. Returns the first one that
+    /// another program holds.
+    fn try_take_each<'w, 'd>(
+        &self,
+        waits: &'w mut [LockDirWait<'d>],
+    ) -> Result<Option<&'w mut LockDirWait<'d>>, OsError> {
+        for wait in waits {
+            if self.any(|taken| taken.locks(wait.data)) {
+                continue;
+            }
+            let Some(taken) = wait.try_take()? else {
+                return Ok(Some(wait));
+            };
+            self.directories.borrow_mut().push(taken);
+            if let Some(sidecar) = &self.unlocked {
+                holder::record_holder(sidecar);
+            }
         }
+        Ok(None)
     }
 
     /// Checks that a file may still be changed. Checking all directories each time would take

@@ -35,8 +35,8 @@ struct Interruption {
 
 impl LockInterrupt {
     /// Limits present and future waits for locks of other programs to 50 ms: a program that holds
-    /// one for longer may hang. Waits for processes of swarm are not affected, also if they wait for
-    /// another program themselves: [`LockInterrupt::interrupt_at`] limits these.
+    /// one for longer may hang. Waits for processes of swarm are not affected, also for one that waits
+    /// for another program while it holds further locks: [`LockInterrupt::interrupt_at`] limits these.
     pub fn hurry(&self) {
         let (state, changed) = &*self.0;
         state.lock().is_hurried = true;

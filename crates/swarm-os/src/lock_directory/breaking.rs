@@ -23,18 +23,18 @@ const MOVED: &str = "broken";
 
 /// The attempts of one waiter to break a lock directory.
 #[derive(Debug)]
-pub(crate) struct Breaking<'a> {
-    lock: &'a Path,
+pub(crate) struct Breaking {
+    lock: PathBuf,
     turn: PathBuf,
     stale_turn: StaleWatch,
 }
 
-impl<'a> Breaking<'a> {
-    pub(crate) fn of(lock: &'a Path) -> Self {
+impl Breaking {
+    pub(crate) fn of(lock: &Path) -> Self {
         let mut turn = OsString::from(lock);
         turn.push(".breaking");
         Self {
-            lock,
+            lock: lock.to_owned(),
             turn: PathBuf::from(turn),
             stale_turn: StaleWatch::default(),
         }
@@ -43,9 +43,8 @@ impl<'a> Breaking<'a> {
     /// Removes the lock directory if it is still the one that was `seen`. Returns `false` if it is
     /// not, or if another process has the turn; check again after a pause.
     pub(crate) fn try_at(&mut self, seen: LockState, protocol: Protocol) -> Result<bool, OsError> {
-        let lock = self.lock;
         match self.take_turn(protocol)? {
-            Some(turn) => turn.break_lock(lock, seen),
+            Some(turn) => turn.break_lock(seen),
             None => Ok(false),
         }
     }
@@ -73,6 +72,7 @@ impl<'a> Breaking<'a> {
         // removed once it is stale.
         let is_ours = began.elapsed() < TOO_YOUNG_TO_BE_BROKEN;
         Ok(is_ours.then_some(Turn {
+            lock: &self.lock,
             path: &self.turn,
             inside,
         }))
@@ -106,34 +106,41 @@ impl<'a> Breaking<'a> {
 /// The right to break the lock while the directory of the turn exists.
 #[derive(Debug)]
 struct Turn<'a> {
+    lock: &'a Path,
     path: &'a Path,
     inside: File,
 }
 
 impl Turn<'_> {
-    fn break_lock(&self, lock: &Path, seen: LockState) -> Result<bool, OsError> {
-        if metadata_at(lock)?.map(|there| state_of(&there)) != Some(seen) {
+    fn break_lock(&self, seen: LockState) -> Result<bool, OsError> {
+        if metadata_at(self.lock)?.map(|there| state_of(&there)) != Some(seen) {
             return Ok(false);
         }
-        self.move_in(lock, seen)
+        self.move_in(seen)
     }
 
-    fn move_in(&self, lock: &Path, seen: LockState) -> Result<bool, OsError> {
-        match retrying(|| rustix::fs::renameat(CWD, lock, &self.inside, MOVED)) {
+    fn move_in(&self, seen: LockState) -> Result<bool, OsError> {
+        match retrying(|| rustix::fs::renameat(CWD, self.lock, &self.inside, MOVED)) {
             Ok(()) => {}
             // The owner released the lock, or the turn was removed.
             Err(Errno::NOENT) => return Ok(false),
-            Err(error) => return Err(OsError::io(lock, "move away the lock directory", error)),
+            Err(error) => {
+                return Err(OsError::io(
+                    self.lock,
+                    "move away the lock directory",
+                    error,
+                ));
+            }
         }
         if self.moved()? != Some(seen.identity) {
-            self.put_back(lock);
+            self.put_back();
             return Ok(false);
         }
         match retrying(|| rustix::fs::unlinkat(&self.inside, MOVED, AtFlags::REMOVEDIR)) {
             Ok(()) | Err(Errno::NOENT) => Ok(true),
             Err(error) => {
-                self.put_back(lock);
-                Err(OsError::io(lock, "remove the lock directory", error))
+                self.put_back();
+                Err(OsError::io(self.lock, "remove the lock directory", error))
             }
         }
     }
@@ -149,12 +156,13 @@ impl Turn<'_> {
         Ok(metadata.as_ref().map(identity))
     }
 
-    fn put_back(&self, lock: &Path) {
+    fn put_back(&self) {
         let flags = RenameFlags::NOREPLACE;
-        let done = retrying(|| rustix::fs::renameat_with(&self.inside, MOVED, CWD, lock, flags));
+        let done =
+            retrying(|| rustix::fs::renameat_with(&self.inside, MOVED, CWD, self.lock, flags));
         if let Err(error) = done {
             // The owner detects this before it writes.
-            tracing::warn!(path = %lock.display(), %error, "removed a lock directory that is in use");
+            tracing::warn!(path = %self.lock.display(), %error, "removed a lock directory that is in use");
         }
     }
 }

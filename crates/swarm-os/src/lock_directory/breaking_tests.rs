@@ -92,7 +92,7 @@ fn a_lock_taken_after_the_last_check_is_put_back() {
         .unwrap();
     remove(&fixture.lock).unwrap();
     create_old(&fixture.lock);
-    assert!(!turn.move_in(&fixture.lock, seen).unwrap());
+    assert!(!turn.move_in(seen).unwrap());
     drop(turn);
     assert_eq!(fixture.names(), ["f.lock"]);
     drop(kept);
@@ -109,7 +109,7 @@ fn a_lock_that_cannot_be_put_back_replaces_no_other() {
     crate::create_private_dir(&fixture.turn.join(MOVED)).unwrap();
     // A third process has taken the lock meanwhile.
     let taken = fixture.create_stale_lock();
-    turn.put_back(&fixture.lock);
+    turn.put_back();
     let there = metadata_at(&fixture.lock).unwrap().unwrap();
     assert_eq!(state_of(&there), taken);
     drop(turn);
@@ -123,7 +123,7 @@ fn only_one_process_breaks_a_lock_at_a_time() {
     let mut first = Breaking::of(&fixture.lock);
     let turn = first.take_turn(Protocol::DirectoryOnly).unwrap().unwrap();
     assert!(!fixture.try_at(seen), "the first process has the turn");
-    assert!(turn.break_lock(&fixture.lock, seen).unwrap());
+    assert!(turn.break_lock(seen).unwrap());
     drop(turn);
     assert!(fixture.names().is_empty());
 }
@@ -138,10 +138,10 @@ fn a_process_whose_turn_was_removed_breaks_nothing() {
     remove(&fixture.turn).unwrap();
     let mut second = Breaking::of(&fixture.lock);
     let next = second.take_turn(Protocol::DirectoryOnly).unwrap().unwrap();
-    assert!(!turn.break_lock(&fixture.lock, seen).unwrap());
+    assert!(!turn.break_lock(seen).unwrap());
     drop(turn);
     assert_eq!(fixture.names(), ["f.lock", "f.lock.breaking"]);
-    assert!(next.break_lock(&fixture.lock, seen).unwrap());
+    assert!(next.break_lock(seen).unwrap());
 }
 
 #[test]

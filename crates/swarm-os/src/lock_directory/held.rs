@@ -8,24 +8,15 @@ use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Instant;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::breaking::Breaking;
-use super::entry::{
-    JUST_REFRESHED, Protocol, Refresher, TOO_YOUNG_TO_BE_BROKEN, refresh, remove, state_of,
-};
-use super::stale::StaleWatch;
+use super::entry::{JUST_REFRESHED, Protocol, Refresher, TOO_YOUNG_TO_BE_BROKEN, refresh, remove};
 use crate::OsError;
 use crate::contained::{hold, identity, metadata_at, own_user, retrying};
 use crate::error::OnPath as _;
-use crate::replace::sweep_attempts_on;
-use crate::waiting::{Deadline, back_off};
-
-/// First and longest interval between checks of a foreign lock directory.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
 /// A lock directory that this process holds. Released on drop.
 #[derive(Debug)]
@@ -37,59 +28,18 @@ pub(crate) struct LockDir {
     /// keeps the directory open.
     made: (u64, u64),
     /// Whether a dead process of swarm had left a lock directory.
-    was_left_behind: bool,
-    /// Whether another program held the lock first.
-    waited: bool,
+    pub(super) was_left_behind: bool,
     refresher: Option<Refresher>,
     is_released: bool,
 }
 
 impl LockDir {
-    /// Takes the lock directory of `data`.
-    pub(crate) fn take(
-        data: &Path,
-        protocol: Protocol,
-        deadline: Deadline<'_>,
-    ) -> Result<Self, OsError> {
-        let path = lock_path(data);
-        let mut stale = StaleWatch::default();
-        let mut breaking = Breaking::of(&path);
-        let mut pause = PAUSES.0;
-        let mut was_left_behind = false;
-        loop {
-            if let Some(mut taken) = Self::try_take(data, &path, protocol)? {
-                taken.was_left_behind = was_left_behind;
-                taken.waited = pause > PAUSES.0;
-                return Ok(taken);
-            }
-            let Some(found) = metadata_at(&path)? else {
-                continue;
-            };
-            if protocol == Protocol::UnderFlock && is_our_mark(&found) {
-                tracing::debug!(path = %path.display(), "removing the lock of a dead process");
-                remove(&path)?;
-                sweep_attempts_on(data)?;
-                was_left_behind = true;
-                continue;
-            }
-            let seen = state_of(&found);
-            if found.is_dir()
-                && stale.is_stale(seen, SystemTime::now(), Instant::now())
-                && breaking.try_at(seen, protocol)?
-            {
-                tracing::warn!(path = %path.display(), "removed a stale lock directory");
-                continue;
-            }
-            if deadline.is_over() {
-                return Err(deadline.missed(&path, || describe(&found)));
-            }
-            back_off(pause, deadline);
-            pause = (pause * 2).min(PAUSES.1);
-        }
-    }
-
     /// Tries once to create the directory. Returns `None` if it exists.
-    fn try_take(data: &Path, path: &Path, protocol: Protocol) -> Result<Option<Self>, OsError> {
+    pub(super) fn try_take(
+        data: &Path,
+        path: &Path,
+        protocol: Protocol,
+    ) -> Result<Option<Self>, OsError> {
         let permissions = match protocol {
             Protocol::UnderFlock => Mode::RWXU | Mode::SVTX,
             Protocol::DirectoryOnly => Mode::RWXU,
@@ -146,7 +96,6 @@ impl LockDir {
             path: path.to_owned(),
             made,
             was_left_behind: false,
-            waited: false,
             refresher,
             is_released: false,
         }))
@@ -181,11 +130,6 @@ impl LockDir {
     /// Returns whether the previous holder of swarm was killed while it held the lock.
     pub(crate) fn was_left_behind(&self) -> bool {
         self.was_left_behind
-    }
-
-    /// Returns whether another program held the lock first.
-    pub(crate) fn was_waited_for(&self) -> bool {
-        self.waited
     }
 
     /// Returns whether this directory locks the given file.
@@ -252,13 +196,13 @@ pub(crate) fn sweep_marks(directory: &Path, held: &[LockDir]) -> Result<usize, O
 }
 
 /// Returns `F.lock` for `F`.
-fn lock_path(data: &Path) -> PathBuf {
+pub(super) fn lock_path(data: &Path) -> PathBuf {
     let mut path = OsString::from(data);
     path.push(".lock");
     PathBuf::from(path)
 }
 
-fn is_our_mark(found: &Metadata) -> bool {
+pub(super) fn is_our_mark(found: &Metadata) -> bool {
     found.is_dir() && found.mode() & Mode::SVTX.as_raw_mode() != 0 && found.uid() == own_user()
 }
 
@@ -281,23 +225,6 @@ fn was_just_refreshed(found: &Metadata) -> bool {
     age.is_some_and(|age| age < JUST_REFRESHED)
 }
 
-fn describe(found: &Metadata) -> String {
-    if !found.is_dir() {
-        return "a file that is not a lock directory; remove it".to_owned();
-    }
-    let age = found
-        .modified()
-        .ok()
-        .and_then(|refreshed| refreshed.elapsed().ok());
-    match age {
-        Some(age) => format!(
-            "another program, which refreshed its lock {:.1} s ago",
-            age.as_secs_f64()
-        ),
-        None => "another program, whose clock is ahead".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,8 +234,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().join("inbox.json");
         let take = || {
-            let deadline = Deadline::after(Duration::from_mins(1));
-            LockDir::take(&data, Protocol::UnderFlock, deadline).unwrap()
+            let taken = LockDir::try_take(&data, &lock_path(&data), Protocol::UnderFlock);
+            taken.unwrap().unwrap()
         };
         let removed = take().release().unwrap();
         assert!(!lock_path(&data).exists());

@@ -4,6 +4,8 @@ mod breaking;
 mod entry;
 mod held;
 mod stale;
+mod wait;
 
 pub(crate) use entry::{JUST_REFRESHED, Protocol};
 pub(crate) use held::{LockDir, sweep_marks};
+pub(crate) use wait::LockDirWait;

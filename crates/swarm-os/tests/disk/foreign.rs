@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Signal;
-use swarm_os::{LockOptions, OsError};
+use swarm_os::{LockInterrupt, LockOptions, OsError};
 
 use crate::children::{Child, LockFixture, StopFlag, directory_only, until, waiting};
 
@@ -47,7 +47,7 @@ fn a_fresh_foreign_directory_is_respected() {
     assert_respected(&fixture);
 }
 
-/// Waits until the holder is recorded in the sidecar: the waiter then has the flock.
+/// Waits until a holder is recorded in the sidecar: the waiter has had the flock.
 fn holder_is_recorded(fixture: &LockFixture) {
     until("holder recorded", || {
         !fs::read(&fixture.sidecar).unwrap().is_empty()
@@ -63,6 +63,31 @@ fn a_waiter_gets_the_lock_when_a_foreign_directory_is_removed() {
         holder_is_recorded(&fixture);
         fs::remove_dir(&fixture.lock_dir).unwrap();
         waiter.join().unwrap().unwrap();
+    });
+    assert_eq!(fixture.content(), "1");
+}
+
+#[test]
+fn a_process_in_a_hurry_does_not_wait_for_one_that_waits_for_another_program() {
+    let (_directory, fixture) = LockFixture::fresh();
+    foreign_lock(&fixture, SystemTime::now());
+    let interrupt = LockInterrupt::default();
+    interrupt.hurry();
+    let hurried = LockOptions {
+        interrupt: Some(interrupt),
+        ..waiting(SOON)
+    };
+    thread::scope(|scope| {
+        let patient = scope.spawn(|| fixture.increment(&waiting(SOON)));
+        holder_is_recorded(&fixture);
+        let refused = fixture.increment(&hurried).unwrap_err();
+        assert!(
+            matches!(&refused, OsError::LockTimeout { path, .. } if *path == fixture.lock_dir),
+            "{refused}"
+        );
+        assert!(!patient.is_finished());
+        fs::remove_dir(&fixture.lock_dir).unwrap();
+        patient.join().unwrap().unwrap();
     });
     assert_eq!(fixture.content(), "1");
 }

@@ -7,7 +7,7 @@ use swarm_store::Team;
 use swarm_supervisor::SpawnContext;
 
 /// How long such a command waits for other processes of swarm, which may themselves wait for another
-/// program. Enough to remove all members of a large team from its roster.
+/// program while they hold further locks. Enough to remove all members of a large team from its roster.
 const RECORDING: Duration = Duration::from_secs(5);
 
 /// Limits the waits, once the members have had `patience` to stop. Locks of other programs are waited
