@@ -52,8 +52,11 @@ impl MediaSize {
 
 /// Returns whether a block contains images or documents.
 pub(super) fn has_images(block: &StoredBlock) -> bool {
+    if block.kind() != BlockKind::Other {
+        return false;
+    }
     let json = block.json();
-    block.kind() == BlockKind::Other && (json.contains(IMAGE) || json.contains(DOCUMENT))
+    json.contains(IMAGE) || json.contains(DOCUMENT)
 }
 
 /// Returns a copy of the block with a placeholder text for each image and document.
