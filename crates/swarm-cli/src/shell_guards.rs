@@ -23,6 +23,11 @@ use crate::output::Output;
 const SHOWN: [&str; 8] =
     word_list("CLAUDE.md agents commands output-styles plugins rules skills swarm/bin");
 
+/// Entries of the setting `sandbox.hide` with sockets instead of secrets. File tools cannot read
+/// sockets, and these directories are next to ordinary files.
+const SOCKETS: [&str; 5] =
+    word_list("/run/dbus /run/docker.sock /run/podman /run/containerd /tmp/.X11-unix");
+
 /// Returns the shell restrictions that apply, without a backend.
 pub(crate) fn shell_guards(app: &App, program: &Path) -> Result<ShellGuards> {
     Ok(ShellGuards {
@@ -46,12 +51,15 @@ pub(crate) fn guards_here(env: &Environment, settings: &Settings, root: &Path) -
 fn written_guards(env: &Environment, settings: &Settings, root: &Path) -> ShellGuards {
     let path = |text: &String| env.path_of(text);
     let paths = |texts: &[String]| texts.iter().filter_map(path).collect::<Vec<PathBuf>>();
-    let secrets = credentials_files(env, settings, root);
-    let mut hide = paths(&settings.sandbox_hide);
-    hide.push(root.to_owned());
+    let (sockets, mut secrets): (Vec<PathBuf>, Vec<PathBuf>) = paths(&settings.sandbox_hide)
+        .into_iter()
+        .partition(|path| SOCKETS.iter().any(|socket| path == Path::new(socket)));
     // Variables may move them, so that the setting cannot name them.
     let presets = RuntimePresets::built_in();
-    hide.extend(presets.into_iter().flat_map(|presets| presets.secrets(env)));
+    secrets.extend(presets.into_iter().flat_map(|presets| presets.secrets(env)));
+    secrets.extend(credentials_files(env, settings, root));
+    let mut hide = sockets;
+    hide.push(root.to_owned());
     hide.extend(secrets.iter().cloned());
     ShellGuards {
         sandbox: settings.sandbox,
@@ -202,5 +210,23 @@ mod tests {
         assert!(permitted.iter().any(|host| host == "crates.io"));
         settings.sandbox_registries = false;
         assert_eq!(hosts(&settings), ["own.example"]);
+    }
+
+    #[test]
+    fn file_tools_read_nothing_that_is_hidden_from_commands_but_sockets() {
+        let env = Environment::new([("HOME", "/home/ann")], Path::new("/work"));
+        let settings = Settings::built_in().unwrap();
+        let guards = written_guards(&env, &settings, Path::new("/home/ann/.claude"));
+        for path in ["/home/ann/.ssh", "/home/ann/.netrc", "/run/user"] {
+            assert!(guards.secrets.contains(&PathBuf::from(path)), "{path}");
+        }
+        assert!(
+            (guards.secrets.iter()).all(|secret| guards.hide.contains(secret)),
+            "{guards:?}"
+        );
+        for socket in SOCKETS.map(PathBuf::from) {
+            assert!(guards.hide.contains(&socket), "{}", socket.display());
+            assert!(!guards.secrets.contains(&socket), "{}", socket.display());
+        }
     }
 }

@@ -29,7 +29,7 @@ pub struct ShellGuards {
     pub write: Vec<PathBuf>,
     /// Files and directories that sandboxed commands cannot read.
     pub hide: Vec<PathBuf>,
-    /// Files with secrets outside the config directory, which file tools cannot read either.
+    /// Those of them with secrets, outside the config directory, which file tools cannot read either.
     pub secrets: Vec<PathBuf>,
     /// Exceptions below hidden directories.
     pub show: Vec<PathBuf>,

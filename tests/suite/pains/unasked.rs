@@ -37,6 +37,15 @@ fn calls(package: &std::path::Path) -> Vec<(&'static str, Value)> {
         bash("cat ../../root/.cred*"),
         bash("grep -r token ../../root"),
         bash("grep -rn mine src a.txt"),
+        (
+            "Read",
+            json!({"file_path": package.join("../../home/.netrc")}),
+        ),
+        bash("cat ../../home/.netrc"),
+        (
+            "Grep",
+            json!({"pattern": "hunter2", "path": package.join("../../home")}),
+        ),
     ]
 }
 
@@ -63,6 +72,8 @@ fn a_repository_prepared_by_a_member_runs_no_program_without_permission() {
     });
     world.write("project/pkg/a.txt", "mine\n");
     world.write("root/.credentials.json", "{\"token\": \"x\"}");
+    world.write("home/.netrc", "machine example.com password hunter2\n");
+    world.write("home/notes", "buy milk\n");
     world.commit_project();
     let directory = world.project().canonicalize().unwrap().join("pkg");
     std::os::unix::fs::symlink("/proc", directory.join("pl")).unwrap();
@@ -93,6 +104,9 @@ fn a_repository_prepared_by_a_member_runs_no_program_without_permission() {
         (10, true, "dontAsk"),
         (11, true, "dontAsk"),
         (12, false, "a.txt"),
+        (13, true, "`sandbox.hide`"),
+        (14, true, "dontAsk"),
+        (15, false, "No matches."),
     ] {
         let (text, is_error) = &results[nth];
         assert!(

@@ -1,5 +1,6 @@
 //! Paths that file tools refuse to read or write in every permission mode.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -52,7 +53,7 @@ const PROCESS_SECRETS: [&str; 2] = ["environ", "mem"];
 pub struct ProtectedPaths {
     /// The state directory, as given and with links resolved.
     roots: Vec<PathBuf>,
-    hidden: Vec<PathBuf>,
+    hidden: HashSet<PathBuf>,
     filter: Option<Arc<PathTest>>,
 }
 
@@ -77,9 +78,8 @@ impl ProtectedPaths {
     /// Also forbids reading `path` and everything below it, for files that contain secrets.
     #[must_use]
     pub fn hide(mut self, path: &Path) -> Self {
-        self.hidden.push(path.to_owned());
-        self.hidden
-            .extend(resolve(path).filter(|real| real != path));
+        self.hidden.insert(path.to_owned());
+        self.hidden.extend(resolve(path));
         self
     }
 
@@ -205,7 +205,7 @@ impl ProtectedPaths {
     /// Returns the reason why a resolved path must not be read, or `None` if it may.
     pub fn read_refusal(&self, real: &Path) -> Option<String> {
         self.hides(real)
-            .then(|| format!("{} is protected: it must not be read.", real.display()))
+            .then(|| format!("{} is protected: it must not be read. A deny rule or `sandbox.hide` covers it, or it contains secrets of swarm. If the task needs it, ask the user.", real.display()))
     }
 
     /// Returns the existing paths below this resolved directory that must not be read because they
@@ -234,7 +234,8 @@ impl ProtectedPaths {
 
     /// Whether searches exclude this resolved path.
     pub(crate) fn hides(&self, real: &Path) -> bool {
-        self.hidden.iter().any(|hidden| real.starts_with(hidden))
+        // There are dozens, and searches check every file.
+        real.ancestors().any(|above| self.hidden.contains(above))
             || self.is_signing_key(real)
             || shows_process_secrets(real)
             || self.filter.as_ref().is_some_and(|test| test(real))
