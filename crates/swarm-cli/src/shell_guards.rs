@@ -217,7 +217,7 @@ mod tests {
         let env = Environment::new([("HOME", "/home/ann")], Path::new("/work"));
         let settings = Settings::built_in().unwrap();
         let guards = written_guards(&env, &settings, Path::new("/home/ann/.claude"));
-        for path in ["/home/ann/.ssh", "/home/ann/.netrc", "/run/user"] {
+        for path in ["/home/ann/.ssh", "/home/ann/.npmrc", "/run/user"] {
             assert!(guards.secrets.contains(&PathBuf::from(path)), "{path}");
         }
         assert!(
