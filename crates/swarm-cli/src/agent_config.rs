@@ -134,7 +134,6 @@ pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAge
     Ok(find_agents(AgentSearch {
         root: &app.root,
         cwd: &project_directory(&app.root, &app.env.cwd),
-        home: app.env.home().as_deref(),
         flag: app.agents.as_deref(),
         trusted: app.is_trusted()?,
         plugins: &claude.plugins,

@@ -85,11 +85,10 @@ struct Running {
 fn start(line: &str, context: CommandContext<'_>) -> io::Result<Running> {
     let (stdout, out) = io::pipe()?;
     let (stderr, err) = io::pipe()?;
-    let shell = swarm_os::find_shell(context.env);
     let mut starting = if let Some(launch) = context.launch {
-        launch.command(shell.as_os_str(), context.env)
+        launch.command(launch.shell(context.env).as_os_str(), context.env)
     } else {
-        let mut starting = Command::new(shell);
+        let mut starting = Command::new(swarm_os::find_shell(context.env));
         starting.env_clear().envs(context.env).process_group(0);
         starting
     };

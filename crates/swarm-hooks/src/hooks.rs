@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use swarm_permissions::{HookAction, HookCommand, HookEvent, HookSettings};
 use swarm_protocol::{MemberName, PermissionMode, TaskId, TeamName, partial_debug};
+use swarm_tools::sandbox::{UserCommand, UserProgram};
 use swarm_tools::{ProgramLaunch, ToolContext};
 use tokio_util::sync::CancellationToken;
 
@@ -40,8 +41,8 @@ pub struct HooksParts {
     pub notice: Arc<HookNotice>,
     /// The clients of `http` and `prompt` hooks; without them, those hooks fail.
     pub services: Option<Arc<dyn HookServices>>,
-    /// The agent whose sandbox confines the commands that are marked for it; `None` runs them without
-    /// one.
+    /// The agent whose sandbox confines the commands of repositories, and those of the user that run
+    /// what agents can write; `None` runs all without one.
     pub sandbox: Option<ToolContext>,
 }
 
@@ -143,14 +144,11 @@ impl HooksParts {
         let unavailable = || Answer::Failed("cannot run in this command".to_owned());
         match &hook.action {
             HookAction::Command { command } => {
-                let launch = match &self.sandbox {
-                    Some(agent) if hook.sandboxed => match ProgramLaunch::prepare(agent).await {
-                        Ok(launch) => Some(launch),
-                        Err(why) => return Answer::Failed(why),
-                    },
-                    _ => None,
-                };
                 let env = self.environment(hook);
+                let launch = match self.launch(hook, command, &env).await {
+                    Ok(launch) => launch,
+                    Err(why) => return Answer::Failed(why),
+                };
                 let context = CommandContext {
                     launch: launch.as_ref(),
                     env: &env,
@@ -199,6 +197,28 @@ impl HooksParts {
                 }
             }
         }
+    }
+
+    /// Plans the start of a command; `None` starts it without an agent.
+    async fn launch(
+        &self,
+        hook: &HookCommand,
+        line: &str,
+        env: &BTreeMap<String, String>,
+    ) -> Result<Option<ProgramLaunch>, String> {
+        let Some(agent) = &self.sandbox else {
+            return Ok(None);
+        };
+        if hook.sandboxed {
+            return ProgramLaunch::prepare(agent).await.map(Some);
+        }
+        let program = UserProgram {
+            command: UserCommand::Line(line.to_owned()),
+            cwd: self.project.clone(),
+            env: env.clone(),
+        };
+        let prepared = ProgramLaunch::prepare_user_program(agent, program).await;
+        prepared.map(Some)
     }
 
     fn environment(&self, hook: &HookCommand) -> Cow<'_, BTreeMap<String, String>> {

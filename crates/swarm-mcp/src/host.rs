@@ -22,7 +22,8 @@ pub struct McpHost {
     pub logs: Option<PathBuf>,
     /// Limits.
     pub limits: McpLimits,
-    /// The agent whose sandbox confines the programs of repositories; `None` runs them without one.
+    /// The agent whose sandbox confines the programs of repositories, and those of the user that
+    /// agents can write; `None` runs all without one.
     pub sandbox: Option<ToolContext>,
 }
 

@@ -1,11 +1,13 @@
 //! A running server: its connection and, for stdio, its program.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_permissions::{McpServerConfig, McpToolSpec};
 use swarm_tools::ProgramLaunch;
+use swarm_tools::sandbox::{UserCommand, UserProgram};
 use tokio_util::sync::CancellationToken;
 
 use crate::launch::{Launched, Program, launch};
@@ -31,19 +33,9 @@ pub(crate) async fn connect(
 ) -> Result<(Link, Vec<McpToolSpec>)> {
     match config {
         McpServerConfig::Stdio {
-            command,
-            args,
-            env,
-            sandboxed,
+            command, args, env, ..
         } => {
-            let sandbox = match &host.sandbox {
-                Some(context) if *sandboxed => {
-                    let command = command.clone();
-                    let prepared = ProgramLaunch::prepare(context).await;
-                    Some(prepared.map_err(|why| McpError::Program { command, why })?)
-                }
-                _ => None,
-            };
+            let sandbox = restrictions(config, host).await?;
             let log = host.logs.as_ref();
             let log = log.map(|directory| directory.join(format!("mcp-{server}.log")));
             let start = || launch(command, args, env, host, sandbox.as_ref(), log.clone());
@@ -66,6 +58,54 @@ pub(crate) async fn connect(
             };
             Ok((link, tools))
         }
+    }
+}
+
+/// Plans the start of a server's program. `None` for a server that is reached over HTTP, and if there
+/// is no agent.
+pub(crate) async fn restrictions(
+    config: &McpServerConfig,
+    host: &McpHost,
+) -> Result<Option<ProgramLaunch>> {
+    let McpServerConfig::Stdio {
+        command,
+        args,
+        env,
+        sandboxed,
+    } = config
+    else {
+        return Ok(None);
+    };
+    let Some(agent) = &host.sandbox else {
+        return Ok(None);
+    };
+    let prepared = if *sandboxed {
+        ProgramLaunch::prepare(agent).await
+    } else {
+        let program = user_program(command, args, env, host);
+        ProgramLaunch::prepare_user_program(agent, program).await
+    };
+    let command = command.clone();
+    let prepared = prepared.map_err(|why| McpError::Program { command, why })?;
+    Ok(Some(prepared))
+}
+
+/// Returns the program of a server, with its variables as further words: those such as `PYTHONPATH`
+/// decide what runs.
+fn user_program(
+    command: &str,
+    args: &[String],
+    env: &BTreeMap<String, String>,
+    host: &McpHost,
+) -> UserProgram {
+    let (mut words, mut variables) = (vec![command.to_owned()], host.env.clone());
+    words.extend_from_slice(args);
+    words.extend(env.values().filter(|value| value.contains('/')).cloned());
+    variables.extend(env.clone());
+    UserProgram {
+        command: UserCommand::Words(words),
+        cwd: host.cwd.clone(),
+        env: variables,
     }
 }
 

@@ -25,6 +25,8 @@ pub struct ServerReport {
     pub tools: Result<Vec<String>>,
     /// How long the test took.
     pub took: Duration,
+    /// Whether the sandbox of the agent's commands confines its program.
+    pub is_sandboxed: bool,
 }
 
 /// The shared servers of a process. Each starts when its unknown tools are requested, or at its
@@ -205,6 +207,7 @@ impl McpServers {
                 origin: server.origin.clone(),
                 tools,
                 took: begun.elapsed(),
+                is_sandboxed: server.is_sandboxed().await,
             }
         });
         join_all(tries).await

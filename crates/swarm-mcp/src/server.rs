@@ -8,7 +8,7 @@ use swarm_tools::{CallHost, ToolContext};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::link::{Link, connect};
+use crate::link::{Link, connect, restrictions};
 use crate::sdk::{Answer, CallOptions};
 use crate::{McpError, McpHost, Result};
 
@@ -77,6 +77,12 @@ impl Server {
     /// Starts the server even if its tools are known.
     pub(crate) async fn start(&self) -> Result<()> {
         self.link(&mut *self.state.lock().await).await.map(drop)
+    }
+
+    /// Returns whether the sandbox confines its program.
+    pub(crate) async fn is_sandboxed(&self) -> bool {
+        let launch = restrictions(&self.config, &self.host).await;
+        launch.is_ok_and(|launch| launch.is_some_and(|launch| launch.is_sandboxed()))
     }
 
     /// Returns the tools known without starting the server.

@@ -27,8 +27,8 @@ mod suggest;
 pub use agent_config::{
     AgentCatalog, AgentConfig, AgentDefinition, AgentLimits, AgentSource, CompactionSettings,
     HookAction, HookCommand, HookEvent, HookGroup, HookSettings, Isolation, McpBounds, McpServer,
-    McpServerConfig, McpSettings, McpToolSpec, McpUse, MemoryScope, ModelNames, ProjectPaths,
-    RequestSettings, ToolAllowance, denied_type, hidden_type, missing_servers, same_agent_type,
+    McpServerConfig, McpSettings, McpToolSpec, McpUse, MemoryScope, ModelNames, RequestSettings,
+    ToolAllowance, denied_type, hidden_type, missing_servers, same_agent_type,
     servers_without_tools,
 };
 pub use anchors::Anchors;

@@ -1,4 +1,7 @@
-//! Programs that a repository configures run in the sandbox; those of the user do not.
+//! Programs that a repository configures, or that agents can write, run in the sandbox; others of the
+//! user do not.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::json;
 use swarm_tests::escapes::working_backends;
@@ -45,8 +48,7 @@ fn hooks_and_servers_of_a_repository_run_in_the_sandbox() {
         "project/stop.sh",
         &format!("#!/bin/sh\n{}\n", touch("script")),
     );
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(script, mode).unwrap();
+    make_executable(&script);
     world.swarm(&["trust"]).ok();
     spawn_over(&world, "bob");
     world.swarm(&["send", "bob", "go"]).ok();
@@ -64,4 +66,45 @@ fn hooks_and_servers_of_a_repository_run_in_the_sandbox() {
     names.retain(|name| outside.join(name).exists());
     assert_eq!(names, ["hook-of-user", "server-of-user"]);
     world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn programs_of_the_user_that_agents_can_write_run_in_the_sandbox() {
+    let (_api, world) = world_saying("done");
+    if working_backends(&world.program("swarm-teammate")).is_empty() {
+        return;
+    }
+    world.commit_project();
+    let outside = world.directory().join("out");
+    let script = |path: &str, name: &str| {
+        let touch = format!("touch {}/{name}; touch {name}", outside.display());
+        let path = world.write(path, &format!("#!/bin/sh\n{touch}\n"));
+        make_executable(&path);
+        path
+    };
+    script("home/bin/own", "own");
+    script("home/.cache/hook", "in-cache");
+    let linked = script("project/linked.sh", "behind-link");
+    symlink(linked, world.directory().join("home/bin/link")).unwrap();
+    let server = script("project/server.sh", "server");
+    let hooks = ["~/bin/own", "~/.cache/hook", "~/bin/link"]
+        .map(|line| json!({"type": "command", "command": line}));
+    let settings = json!({"hooks": {"UserPromptSubmit": [{"hooks": hooks}]}});
+    world.write("root/settings.json", &settings.to_string());
+    let servers = json!({"mcpServers": {"mine": {"command": server}}});
+    world.write("root/.mcp.json", &servers.to_string());
+    spawn_over(&world, "bob");
+    world.swarm(&["send", "bob", "go"]).ok();
+    let mut names = vec!["own", "in-cache", "behind-link", "server"];
+    world.wait_until("all have run", || {
+        names.iter().all(|name| world.project().join(name).exists())
+    });
+    names.retain(|name| outside.join(name).exists());
+    assert_eq!(names, ["own"]);
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+fn make_executable(path: &std::path::Path) {
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(path, mode).unwrap();
 }

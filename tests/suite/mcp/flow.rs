@@ -18,8 +18,8 @@ pub(super) fn config(world: &World, name: &str, mode: &str) -> String {
 }
 
 fn starts_file(world: &World, name: &str) -> String {
-    // Where a server in the sandbox can write, too.
-    let path = world.project().join(format!("{name}.starts"));
+    // Where no agent can write: otherwise the server would run in the sandbox.
+    let path = world.directory().join("out").join(name);
     path.display().to_string()
 }
 
@@ -72,7 +72,9 @@ fn a_lead_calls_a_trusted_repositorys_server_and_no_key_reaches_it() {
         ],
     );
     let (api, world) = world_with(script);
-    world.write("project/.mcp.json", &config(&world, "kit", "well"));
+    let kit = json!({"kit": {"command": PROGRAM, "args": ["--mode", "well"]}});
+    let servers = json!({"mcpServers": kit}).to_string();
+    world.write("project/.mcp.json", &servers);
     allow(&world, &["mcp__kit"]);
     let finished = run(&world, &["--trust"]);
     assert_eq!(

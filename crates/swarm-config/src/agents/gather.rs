@@ -5,14 +5,12 @@ use std::path::{Path, PathBuf};
 
 use swarm_permissions::{
     AgentCatalog, AgentDefinition, AgentSource, DefinitionProblem, HookSettings, McpUse,
-    ModelCandidates, ModelSource, ProjectPaths, choose_model, read_definition_file,
-    read_definitions_json,
+    ModelCandidates, ModelSource, choose_model, read_definition_file, read_definitions_json,
 };
 
 use crate::error::ConfigError;
 use crate::models::resolve_model;
 use crate::plugins::EnabledPlugins;
-use crate::trust::project_paths;
 
 use super::directory;
 use super::places::{self, AgentDirectory, MANAGED};
@@ -59,8 +57,6 @@ pub struct AgentSearch<'a> {
     pub root: &'a Path,
     /// The working directory.
     pub cwd: &'a Path,
-    /// The home directory, if known.
-    pub home: Option<&'a Path>,
     /// The value of `--agents`.
     pub flag: Option<&'a str>,
     /// Whether the repository's hooks and servers may run.
@@ -89,7 +85,6 @@ pub(super) fn find_agents_in(
     let mut all = Vec::new();
     let mut problems = Vec::new();
     let mut awaiting_trust = Vec::new();
-    let paths = project_paths(search.root, search.cwd, search.home);
     if let Some(given) = search.flag {
         let form = r#"use the form {"reviewer": {"description": "reads a change", "prompt": "You review changes."}}"#;
         let definitions = read_definitions_json(given, "--agents")
@@ -102,7 +97,6 @@ pub(super) fn find_agents_in(
         }
         all.extend(definitions.into_iter().map(|definition| AgentDefinition {
             source: AgentSource::Flag,
-            hooks: definition.hooks.sandboxed_in(&paths),
             ..definition
         }));
     }
@@ -136,7 +130,7 @@ pub(super) fn find_agents_in(
                     continue;
                 }
                 let (definition, restriction) =
-                    restrict(definition, &source_directory, path, &paths, search.trusted);
+                    restrict(definition, &source_directory, path, search.trusted);
                 if restriction.is_some() && source_directory.source == AgentSource::Project {
                     awaiting_trust.push((definition.name.clone(), definition.path.clone()));
                 }
@@ -189,7 +183,6 @@ fn restrict(
     definition: AgentDefinition,
     source_directory: &AgentDirectory,
     path: PathBuf,
-    project: &ProjectPaths,
     trusted: bool,
 ) -> (AgentDefinition, Option<String>) {
     let mut definition = AgentDefinition {
@@ -221,13 +214,8 @@ fn restrict(
         restriction = (!left_out.is_empty()).then(what);
     }
     let of_repository = source_directory.source == AgentSource::Project;
-    let hooks = std::mem::take(&mut definition.hooks);
-    definition.hooks = if of_repository {
-        hooks.sandboxed()
-    } else {
-        hooks.sandboxed_in(project)
-    };
     if of_repository {
+        definition.hooks = std::mem::take(&mut definition.hooks).sandboxed();
         for server in &mut definition.mcp_servers {
             if let McpUse::Own(_, config) = server {
                 config.run_in_sandbox();

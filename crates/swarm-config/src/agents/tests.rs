@@ -55,7 +55,6 @@ impl Machine {
         let search = AgentSearch {
             root: &root,
             cwd: &cwd,
-            home: None,
             flag,
             trusted,
             plugins: &plugins,
@@ -175,7 +174,6 @@ fn c1_an_unknown_model_rejects_the_definition() {
     let search = AgentSearch {
         root: &root,
         cwd: &cwd,
-        home: None,
         flag: Some(json),
         trusted: true,
         plugins: &EnabledPlugins::default(),
@@ -256,7 +254,6 @@ fn an_error_in_the_flag_has_a_valid_example_as_hint() {
         let search = AgentSearch {
             root,
             cwd,
-            home: None,
             flag: Some(flag),
             trusted: true,
             plugins: &EnabledPlugins::default(),
@@ -369,7 +366,6 @@ fn an_invalid_flag_is_an_error() {
     let search = AgentSearch {
         root: Path::new("/nowhere"),
         cwd: Path::new("/nowhere"),
-        home: None,
         flag: Some("{\"a\": {}}"),
         trusted: false,
         plugins: &EnabledPlugins::default(),

@@ -1,7 +1,7 @@
 //! The `hooks` of settings files, by source.
 
 use serde_json::Value;
-use swarm_permissions::{HookSettings, ProjectPaths};
+use swarm_permissions::HookSettings;
 
 use super::file::File;
 use crate::plugins::ActivePlugin;
@@ -13,8 +13,6 @@ pub struct FoundHooks {
     managed: HookSettings,
     user: HookSettings,
     project: HookSettings,
-    /// What the user's hooks are compared with.
-    paths: ProjectPaths,
     /// Managed policy allows only managed hooks.
     managed_only: bool,
     /// User settings or managed policy disable all hooks but managed ones.
@@ -22,14 +20,6 @@ pub struct FoundHooks {
 }
 
 impl FoundHooks {
-    /// Returns no hooks yet, for a project with these paths.
-    pub(super) fn in_project(paths: ProjectPaths) -> Self {
-        Self {
-            paths,
-            ..Self::default()
-        }
-    }
-
     /// Adds the hooks of one file and returns its problems.
     pub(super) fn take(&mut self, file: &File) -> Vec<String> {
         let name = file.name();
@@ -68,12 +58,12 @@ impl FoundHooks {
     }
 
     /// Returns the effective hooks: managed ones first, then the user's, then the repository's if
-    /// it is trusted. Its hooks, and the user's that may run files of the project, are marked for
-    /// the sandbox. A hook without a timeout gets `limit` seconds.
+    /// it is trusted. Its hooks are marked for the sandbox. A hook without a timeout gets `limit`
+    /// seconds.
     pub fn effective(&self, trusted: bool, limit: u64) -> HookSettings {
         let mut hooks = self.managed.clone();
         if !self.disabled && !self.managed_only {
-            hooks.extend(self.user.clone().sandboxed_in(&self.paths));
+            hooks.extend(self.user.clone());
             if trusted {
                 hooks.extend(self.project.clone().sandboxed());
             }

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::plugins::{ActivePlugin, EnabledPlugins, active_plugins};
 use crate::settings::{Layer, NearestValue, SettingValue, ValueLocation, repository_directories};
-use crate::trust::{project_directory, project_paths};
+use crate::trust::project_directory;
 
 use super::file::File;
 use super::{FoundHooks, requests, unsupported};
@@ -71,10 +71,7 @@ impl ClaudeSettings {
         cwd: &Path,
         home: Option<&Path>,
     ) -> (Self, Vec<ConfigError>) {
-        let mut settings = Self {
-            hooks: FoundHooks::in_project(project_paths(root, cwd, home)),
-            ..Self::default()
-        };
+        let mut settings = Self::default();
         let mut refused = Vec::new();
         let mut read = |path: &Path, layer, base: &Path| {
             File::read(path, layer, base, home).unwrap_or_else(|errors| {

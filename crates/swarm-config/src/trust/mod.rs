@@ -7,7 +7,6 @@ mod repository;
 
 pub use file::{TrustFile, Trusted};
 pub use own::{RepositoryItem, RepositoryItems, repository_items};
-pub(crate) use repository::project_paths;
 pub use repository::{is_trusted, project_directory, project_top, top_of};
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use swarm_os::{LinkedWorktree, repository_top};
-use swarm_permissions::ProjectPaths;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
 
 use super::TrustFile;
@@ -37,19 +36,6 @@ pub fn top_of(directory: &Path) -> io::Result<PathBuf> {
 pub fn project_top(root: &Path, directory: &Path) -> PathBuf {
     let directory = project_directory(root, directory);
     nearest_top(&directory).unwrap_or(directory)
-}
-
-/// Returns the paths of the project for a command in `directory`: where hooks run, and the checkout
-/// around the directory, which may be another worktree.
-pub(crate) fn project_paths(root: &Path, directory: &Path, home: Option<&Path>) -> ProjectPaths {
-    let canonical = |home: &Path| home.canonicalize().unwrap_or_else(|_| home.to_owned());
-    ProjectPaths {
-        checkouts: vec![
-            project_top(root, directory),
-            repository_top(directory).to_owned(),
-        ],
-        home: home.map(canonical),
-    }
 }
 
 /// Returns the top of the repository around a directory that may not exist: a branch can have

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use swarm_protocol::named_enum;
 
-use super::ProjectPaths;
 use super::hook_matcher::matches;
 
 /// Default timeout of a `prompt` hook in seconds, as in Claude Code.
@@ -90,8 +89,8 @@ pub struct HookCommand {
     /// Whether a failure of the hook blocks like its refusal. Otherwise a failure has no effect.
     #[serde(default)]
     pub failure_blocks: bool,
-    /// Whether a command runs in the sandbox of the agent's shell commands, because agents may have
-    /// written what it runs.
+    /// Whether a command always runs in the sandbox of the agent's shell commands, because a repository
+    /// configures it.
     #[serde(default)]
     pub sandboxed: bool,
     /// Directory of the plugin that contains the hook: `CLAUDE_PLUGIN_ROOT` of its command.
@@ -136,20 +135,10 @@ impl HookSettings {
 
     /// Marks all hooks for the sandbox.
     #[must_use]
-    pub fn sandboxed(self) -> Self {
-        self.sandboxed_if(|_| true)
-    }
-
-    /// Marks the hooks for the sandbox that may run files of the project.
-    #[must_use]
-    pub fn sandboxed_in(self, project: &ProjectPaths) -> Self {
-        self.sandboxed_if(|line| project.may_be_run_by(line))
-    }
-
-    fn sandboxed_if(mut self, is_meant: impl Fn(&str) -> bool) -> Self {
+    pub fn sandboxed(mut self) -> Self {
         for group in self.events.values_mut().flatten() {
             for hook in &mut group.hooks {
-                hook.sandboxed |= is_meant(hook.action.text());
+                hook.sandboxed = true;
             }
         }
         self

@@ -88,8 +88,8 @@ pub enum McpServerConfig {
         args: Vec<String>,
         /// Additional environment variables.
         env: BTreeMap<String, String>,
-        /// Whether it runs in the sandbox of the agent's shell commands, because a repository
-        /// configures it.
+        /// Whether it always runs in the sandbox of the agent's shell commands, because a
+        /// repository configures it.
         #[serde(default)]
         sandboxed: bool,
     },

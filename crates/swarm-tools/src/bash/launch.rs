@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use swarm_os::namespaces::Replacement;
 use swarm_protocol::SandboxNetwork;
 use tokio::process::Command;
 
 use crate::ToolContext;
-use crate::sandbox::{Plan, plan};
+use crate::sandbox::{Plan, ProgramPlace, UserProgram, place, plan};
 
 /// How to start programs with the restrictions of an agent's shell commands.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ impl ProgramLaunch {
     /// # Errors
     /// A sentence for the model if a sandbox is required or does not work.
     pub async fn prepare(ctx: &ToolContext) -> Result<Self, String> {
-        Self::plan(ctx, None).await
+        Self::planned(ctx, |ctx| Self::new(ctx, None)).await
     }
 
     /// Does the same for another agent program, which sees other files and directories in the place of
@@ -40,13 +41,38 @@ impl ProgramLaunch {
         ctx: &ToolContext,
         replaced: Vec<Replacement>,
     ) -> Result<Self, String> {
-        Self::plan(ctx, Some(replaced)).await
+        Self::planned(ctx, move |ctx| Self::new(ctx, Some(&replaced))).await
     }
 
-    async fn plan(ctx: &ToolContext, program: Option<Vec<Replacement>>) -> Result<Self, String> {
+    /// Does the same for a program that the user configures, but without restrictions if agents cannot
+    /// write what it runs. Then its search path has only directories in which they cannot write.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`].
+    pub async fn prepare_user_program(
+        ctx: &ToolContext,
+        program: UserProgram,
+    ) -> Result<Self, String> {
+        Self::planned(ctx, move |ctx| match place(ctx, &program)? {
+            ProgramPlace::Sandbox => Self::new(ctx, None),
+            ProgramPlace::Outside { search_path } => Ok(Self {
+                helper: Vec::new(),
+                env: search_path
+                    .map(|path| ("PATH".to_owned(), path.into()))
+                    .into_iter()
+                    .collect(),
+                sandbox: None,
+            }),
+        })
+        .await
+    }
+
+    async fn planned(
+        ctx: &ToolContext,
+        plan: impl FnOnce(&ToolContext) -> Result<Self, String> + Send + 'static,
+    ) -> Result<Self, String> {
         let ctx = ctx.clone();
-        let planned =
-            tokio::task::spawn_blocking(move || Self::new(&ctx, program.as_deref())).await;
+        let planned = tokio::task::spawn_blocking(move || plan(&ctx)).await;
         planned.unwrap_or_else(|error| Err(format!("Internal error of the tool: {error}")))
     }
 
@@ -81,6 +107,22 @@ impl ProgramLaunch {
             env,
             sandbox: sandboxed.then_some(network),
         })
+    }
+
+    /// Returns whether the sandbox confines the program.
+    pub fn is_sandboxed(&self) -> bool {
+        self.sandbox.is_some()
+    }
+
+    /// Returns the shell for a command line of the user with these variables.
+    pub fn shell(&self, env: &BTreeMap<String, String>) -> PathBuf {
+        let own = self.env.get("PATH").and_then(|path| path.to_str());
+        match own {
+            Some(path) => {
+                swarm_os::find_shell(&BTreeMap::from([("PATH".to_owned(), path.to_owned())]))
+            }
+            None => swarm_os::find_shell(env),
+        }
     }
 
     /// Returns the command that starts a program with these variables, in a new process group.

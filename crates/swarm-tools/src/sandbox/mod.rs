@@ -20,6 +20,7 @@ mod proxy;
 #[cfg(test)]
 mod seatbelt;
 mod system_calls;
+mod user_program;
 mod words;
 
 pub use backend::{SandboxProbe, landlock_works, probe_sandbox};
@@ -30,3 +31,5 @@ pub(crate) use host::HostSlot;
 pub(crate) use plan::{Plan, plan};
 pub use proxy::HostResolver;
 pub(crate) use proxy::{DeniedHost, HostDenial};
+pub(crate) use user_program::{ProgramPlace, place};
+pub use user_program::{UserCommand, UserProgram};

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use swarm_os::namespaces::{MountView, Replacement};
+use swarm_os::repository_top;
 use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse, word_list};
 
 use super::arguments::{HelperArguments, HelperTask};
@@ -106,6 +107,28 @@ fn confinement(ctx: &ToolContext) -> Result<Option<(SandboxKind, Confinement)>, 
         ),
         None => Ok(None),
     }
+}
+
+/// Returns the directories, without symbolic links, in which this agent's commands can write, or those
+/// of other agents in the repositories of the agent and of `cwd`. `None` if its commands are not
+/// confined.
+///
+/// # Errors
+/// Fails if a sandbox is required and does not work.
+pub(super) fn writable_by_agents(
+    ctx: &ToolContext,
+    cwd: &Path,
+) -> Result<Option<Vec<PathBuf>>, String> {
+    let Some((_, confine)) = confinement(ctx)? else {
+        return Ok(None);
+    };
+    let mut writable = WritablePaths::of(&confine, ctx).writable;
+    // Programs are not run from devices.
+    writable.retain(|path| !path.starts_with("/dev") || path.starts_with("/dev/shm"));
+    let repositories = [cwd, &ctx.cwd].map(repository_top);
+    let repositories = repositories.into_iter().chain(confine.main_checkout());
+    writable.extend(repositories.filter_map(resolve));
+    Ok(Some(writable))
 }
 
 /// Returns the arguments that confine a command to a view.

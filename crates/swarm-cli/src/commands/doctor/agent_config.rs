@@ -96,7 +96,6 @@ fn definitions(
     let Ok(found) = find_agents(AgentSearch {
         root,
         cwd: &project_directory(root, &env.cwd),
-        home: env.home().as_deref(),
         flag: None,
         trusted,
         plugins: &claude.plugins,

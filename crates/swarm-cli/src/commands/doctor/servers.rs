@@ -84,6 +84,7 @@ fn finding(report: &ServerReport) -> Finding {
         origin,
         tools,
         took,
+        is_sandboxed,
     } = report;
     let server = server.escape_debug();
     match tools {
@@ -95,15 +96,20 @@ fn finding(report: &ServerReport) -> Finding {
                 format!(": {}", tools.join(", "))
             };
             let seconds = took.as_secs_f64();
+            let place = if *is_sandboxed { " in the sandbox" } else { "" };
             Finding::ok(
                 NAME,
-                format!("{server} ({origin}), {count} after {seconds:.1} s{list}"),
+                format!("{server} ({origin}), {count} after {seconds:.1} s{place}{list}"),
             )
         }
         Err(error) => Finding::warning(
             NAME,
             format!("{server} ({origin}): {error}"),
-            "test its command or address manually; until then agents run without it",
+            if *is_sandboxed {
+                "it runs in the sandbox of agents' commands, see \"MCP servers\" in the guide; until then agents run without it"
+            } else {
+                "test its command or address manually; until then agents run without it"
+            },
         ),
     }
 }

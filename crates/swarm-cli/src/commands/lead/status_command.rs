@@ -1,5 +1,6 @@
 //! The user's own status line: the command of `statusLine` in Claude Code's settings.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -10,10 +11,10 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use swarm_agent::transcript_path;
 use swarm_member::LeadParts;
-use swarm_protocol::SessionId;
+use swarm_protocol::{SessionId, partial_debug};
+use swarm_tools::sandbox::{UserCommand, UserProgram};
 use swarm_tools::{ProgramLaunch, ToolContext};
 use swarm_ui::SessionStatus;
-use tokio::process::Command;
 use tokio::sync::Notify;
 
 use crate::limited_command::output_within;
@@ -28,11 +29,14 @@ const PAUSE: Duration = Duration::from_millis(300);
 const MOST_LINES: usize = 3;
 
 /// A command that prints lines for the status from JSON on stdin. It runs after each event.
-#[derive(Debug)]
 pub(super) struct StatusCommand {
     command: String,
-    /// The sandbox in which it runs, if it is a repository's.
-    sandbox: Option<ToolContext>,
+    /// The lead, whose sandbox confines it if agents can write what it runs.
+    agent: ToolContext,
+    /// Whether it is a repository's, so that the sandbox always confines it.
+    of_repository: bool,
+    /// Its variables outside of the sandbox.
+    env: BTreeMap<String, String>,
     session: SessionId,
     transcript: PathBuf,
     cwd: PathBuf,
@@ -42,15 +46,26 @@ pub(super) struct StatusCommand {
     lines: Mutex<Vec<String>>,
 }
 
+// Omits the environment, which may hold secrets.
+partial_debug!(StatusCommand: command, session, cwd);
+
 impl StatusCommand {
-    pub(super) fn new(command: &str, parts: &LeadParts, sandbox: Option<ToolContext>) -> Self {
+    pub(super) fn new(
+        command: &str,
+        parts: &LeadParts,
+        agent: ToolContext,
+        of_repository: bool,
+        env: BTreeMap<String, String>,
+    ) -> Self {
         let dep = &parts.spawn_context;
         let changed = Notify::new();
         // For the first lines.
         changed.notify_one();
         Self {
             command: command.to_owned(),
-            sandbox,
+            agent,
+            of_repository,
+            env,
             session: parts.session,
             transcript: transcript_path(&dep.root, &dep.workspace.cwd, parts.session),
             cwd: dep.workspace.cwd.clone(),
@@ -117,14 +132,23 @@ impl StatusCommand {
     }
 
     async fn run(&self, input: &Value) -> Result<Vec<String>, String> {
-        let mut command = if let Some(agent) = &self.sandbox {
-            let launch = ProgramLaunch::prepare(agent).await?;
-            launch.command(OsStr::new("/bin/sh"), &agent.env)
+        let launch = if self.of_repository {
+            ProgramLaunch::prepare(&self.agent).await?
         } else {
-            let mut command = Command::new("/bin/sh");
-            command.process_group(0);
-            command
+            let program = UserProgram {
+                command: UserCommand::Line(self.command.clone()),
+                cwd: self.cwd.clone(),
+                env: self.env.clone(),
+            };
+            ProgramLaunch::prepare_user_program(&self.agent, program).await?
         };
+        // Keys of model providers stay outside.
+        let env = if self.of_repository || launch.is_sandboxed() {
+            &*self.agent.env
+        } else {
+            &self.env
+        };
+        let mut command = launch.command(OsStr::new("/bin/sh"), env);
         command
             .args(["-c", &self.command])
             .current_dir(&self.cwd)

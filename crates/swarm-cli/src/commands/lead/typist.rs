@@ -175,7 +175,7 @@ fn input_hint(is_interactive: bool, is_plain: bool) -> &'static str {
     }
 }
 
-/// The sandbox of the lead's commands, for a status line command of the repository.
+/// The sandbox of the lead's commands, for a status line command.
 fn status_sandbox(app: &App, parts: &LeadParts) -> ToolContext {
     let dep = &parts.spawn_context;
     ToolContext {
@@ -207,10 +207,13 @@ pub(super) fn status_line(
     let spawn_context = &parts.spawn_context;
     let model = spawn_context.runtime.model.rsplit('/').next();
     let own = claude.status_line(app.is_trusted()?);
-    let sandbox = claude
-        .has_repository_status_line(app.is_trusted()?)
-        .then(|| status_sandbox(app, parts));
-    let own = own.map(|command| StatusCommand::new(command, parts, sandbox));
+    let of_repository = claude.has_repository_status_line(app.is_trusted()?);
+    let own = own.map(|command| {
+        let agent = status_sandbox(app, parts);
+        let env = app.env.variables();
+        let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        StatusCommand::new(command, parts, agent, of_repository, env.collect())
+    });
     let mut session = SessionStatus::new(
         model.unwrap_or(&spawn_context.runtime.model).to_owned(),
         spawn_context.permissions.mode,
