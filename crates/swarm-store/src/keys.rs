@@ -10,13 +10,12 @@ use swarm_protocol::{AnsweredBy, Grant, GrantSignature, LEAD_NAME, MessageId, Te
 pub(crate) struct SigningKey(Ed25519KeyPair);
 
 impl SigningKey {
-    /// Creates a key. Returns it with its seed in hex, or why there is none.
-    pub(crate) fn create() -> Result<(Self, String), String> {
+    /// Creates the seed of a key, in hex.
+    pub(crate) fn new_seed() -> Result<String, String> {
         let mut seed = [0; 32];
         let filled = SystemRandom::new().fill(&mut seed);
         filled.map_err(|_| "the system has no random numbers".to_owned())?;
-        let pair = Ed25519KeyPair::from_seed_unchecked(&seed);
-        Ok((Self(pair.map_err(|error| error.to_string())?), hex(&seed)))
+        Ok(hex(&seed))
     }
 
     /// Returns the key with this seed; `None` if it is not one.
@@ -57,14 +56,6 @@ pub(crate) fn is_signed_by(by: &AnsweredBy) -> bool {
 pub struct VerifyKey(String);
 
 impl VerifyKey {
-    pub(crate) fn new(hex: String) -> Self {
-        Self(hex)
-    }
-
-    pub(crate) fn as_hex(&self) -> &str {
-        &self.0
-    }
-
     /// Returns whether this key's private half has signed the grant for a team, as recorded.
     pub fn verifies(&self, team: &TeamName, grant: &Grant, by: &AnsweredBy) -> bool {
         let Some(signature) = &by.signature else {

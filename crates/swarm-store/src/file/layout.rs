@@ -216,10 +216,6 @@ impl TeamLayout {
         self.keys().join("signing.key")
     }
 
-    pub(crate) fn verify_key(&self) -> PathBuf {
-        self.keys().join("signing.pub")
-    }
-
     pub(crate) fn archive(&self) -> PathBuf {
         self.own().join("archive")
     }

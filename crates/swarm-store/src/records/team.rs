@@ -89,7 +89,7 @@ impl RecordsTeam {
     pub(crate) fn create(&self, new: &NewTeam) -> Result<TeamConfig> {
         let at = self.now();
         let config = new.roster(at);
-        let (_, seed) = SigningKey::create().map_err(|why| StoreError::SigningKey {
+        let seed = SigningKey::new_seed().map_err(|why| StoreError::SigningKey {
             path: PathBuf::from(values::key().key.as_str()),
             why,
         })?;

@@ -51,8 +51,10 @@ pub trait RequestQueue: Send + Sync {
         key: Option<&VerifyKey>,
     ) -> Result<AnswerLookup>;
 
-    /// Returns the public half of the team's key; `None` for a team of another program or of an
-    /// older version.
+    /// Returns the public half of the team's key; `None` for a team of another program.
+    ///
+    /// # Errors
+    /// [`StoreError::SigningKey`] if the key of another team is missing or unusable.
     async fn verify_key(&self) -> Result<Option<VerifyKey>>;
 
     /// Signs a grant with the team's key, if the team has one.

@@ -352,12 +352,9 @@ async fn a_member_trusts_only_the_key_of_its_spawn_order() {
     let world = World::on_files();
     let bob = world.seat_of_new("bob").context;
     bob.pin_key(world.files().verify_key().block_on().unwrap());
-    let keys = world.file("swarm/keys");
     let other = World::on_files();
-    let others = other.file("swarm/keys");
-    for file in ["signing.key", "signing.pub"] {
-        std::fs::copy(others.join(file), keys.join(file)).unwrap();
-    }
+    let [own, others] = [&world, &other].map(|world| world.file("swarm/keys/signing.key"));
+    std::fs::copy(others, own).unwrap();
     let open = open(&bob, &world, LONG);
     yes(&world, &open, false);
     assert_eq!(look(&bob, &world, &open).await, None);

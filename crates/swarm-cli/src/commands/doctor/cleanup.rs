@@ -6,7 +6,7 @@ use std::path::Path;
 use swarm_config::{Environment, worktree_records};
 use swarm_panes::dead_sockets;
 use swarm_protocol::{MemberName, MemberState, TeamName};
-use swarm_store::{BlockOn as _, MemberView, RootStore, Team, TeamStore as _};
+use swarm_store::{BlockOn as _, MemberView, RootStore, StoreError, Team, TeamStore as _};
 use swarm_supervisor::orphaned_panes;
 use swarm_ui::print::counted;
 use swarm_worktree::{Git, WorktreeSettings, Worktrees};
@@ -106,6 +106,7 @@ fn teams(store: &RootStore) -> Vec<Finding> {
                 let dead: Vec<&MemberName> = dead.map(|member| &member.member.name).collect();
                 findings.extend(ended(team, &dead));
                 findings.extend(undelivered(&*store.team(team)));
+                findings.extend(unusable_key(&*store.team(team)));
             }
             Err(error) => {
                 let hint = error.hint().unwrap_or_else(|| {
@@ -145,6 +146,15 @@ fn teams(store: &RootStore) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// Reports that the team's signing key cannot be used, so that nothing can be approved.
+fn unusable_key(team: &dyn Team) -> Option<Finding> {
+    let error = team.verify_key().block_on().err()?;
+    matches!(error, StoreError::SigningKey { .. }).then(|| {
+        let hint = error.hint().unwrap_or_default();
+        Finding::warning(NAME, error.to_string(), hint)
+    })
 }
 
 /// Reports members that were not notified of changed tasks.

@@ -270,7 +270,7 @@ fn a_mode_that_cannot_be_checked_yet_is_set_at_a_later_read() {
     )
     .block_on()
     .unwrap();
-    let key = world.file("swarm/keys/signing.pub");
+    let key = world.file("swarm/keys/signing.key");
     let away = key.with_extension("away");
     std::fs::rename(&key, &away).unwrap();
     std::fs::create_dir(&key).unwrap();

@@ -72,10 +72,25 @@ fn what_another_programs_lead_answers_is_not_signed() {
     };
     let grant = Grant::team_rule("Bash");
     assert_eq!(files.signed(&grant, by.clone()).block_on().unwrap(), by);
-    let keys = world.file("swarm/keys");
-    std::fs::remove_dir_all(keys).unwrap();
+    std::fs::remove_dir_all(world.file("swarm/keys")).unwrap();
+    let adopted = br#"{"at":1,"type":"team_adopted","by":"team-lead@crew"}"#;
+    swarm_os::replace_alone(&world.file("swarm/journal.jsonl"), adopted).unwrap();
     assert_eq!(files.verify_key().block_on().unwrap(), None);
     assert_eq!(files.signed(&grant, person()).block_on().unwrap(), person());
+}
+
+#[test]
+fn a_team_of_swarm_that_has_lost_its_key_grants_nothing() {
+    let world = World::new();
+    let files = world.handle();
+    std::fs::remove_dir_all(world.file("swarm/keys")).unwrap();
+    let grant = Grant::team_rule("Bash");
+    let signed = files.signed(&grant, person()).block_on().map(drop);
+    let pinned = files.verify_key().block_on().map(drop);
+    for failed in [signed, pinned] {
+        let failed = failed.unwrap_err();
+        assert!(matches!(failed, StoreError::SigningKey { .. }), "{failed}");
+    }
 }
 
 #[test]
