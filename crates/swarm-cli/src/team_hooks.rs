@@ -9,6 +9,7 @@ use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts, TeamHook};
 use swarm_permissions::{HookEvent, HookSettings};
 use swarm_protocol::{AgentId, MemberName, SessionId};
 use swarm_store::BlockOn as _;
+use swarm_tools::ToolContext;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -28,6 +29,15 @@ impl TeamHooks {
             app: app.clone(),
             hooks: hooks(app)?,
         })
+    }
+
+    /// Confines them by the sandbox of this agent, whose calls cause events too.
+    #[must_use]
+    pub(crate) fn in_sandbox_of(self, agent: ToolContext) -> Self {
+        Self {
+            hooks: self.hooks.in_sandbox_of(agent),
+            ..self
+        }
     }
 
     /// Runs the hooks of queued events.

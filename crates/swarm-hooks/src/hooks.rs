@@ -76,6 +76,12 @@ impl Hooks {
         self.changed(|parts| drop(parts.env.insert(name.to_owned(), value)))
     }
 
+    /// Returns these hooks with an agent whose sandbox confines them as [`HooksParts::sandbox`] says.
+    #[must_use]
+    pub fn in_sandbox_of(&self, agent: ToolContext) -> Self {
+        self.changed(|parts| parts.sandbox = Some(agent))
+    }
+
     fn changed(&self, change: impl FnOnce(&mut HooksParts)) -> Self {
         let mut hooks = self.clone();
         if let Some(parts) = &mut hooks.0 {

@@ -5,8 +5,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::json;
 use swarm_tests::escapes::working_backends;
+use swarm_tests::fake_api::{Ask, Reply};
 
-use crate::scene::{spawn_over, world_saying};
+use crate::scene::{demo_run_args, spawn_over, world_saying, world_with};
 
 #[test]
 fn hooks_and_servers_of_a_repository_run_in_the_sandbox() {
@@ -102,6 +103,23 @@ fn programs_of_the_user_that_agents_can_write_run_in_the_sandbox() {
     names.retain(|name| outside.join(name).exists());
     assert_eq!(names, ["own"]);
     world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_lead_runs_a_repositorys_hooks_of_its_team_in_the_sandbox() {
+    let (_api, world) = world_with(|_: &Ask| Reply::text("done"));
+    if working_backends(&world.program("swarm-teammate")).is_empty() {
+        return;
+    }
+    world.commit_project();
+    let outside = world.directory().join("out");
+    let touch = format!("touch {}/created; touch created", outside.display());
+    let hook = json!({"hooks": [{"type": "command", "command": touch}]});
+    let settings = json!({"hooks": {"TeamCreated": [hook]}}).to_string();
+    world.write("project/.claude/settings.json", &settings);
+    world.swarm(&demo_run_args("go", &["--trust"])).ok();
+    assert!(world.project().join("created").exists());
+    assert!(!outside.join("created").exists());
 }
 
 fn make_executable(path: &std::path::Path) {

@@ -15,7 +15,7 @@ use super::kept_choices::ChoicesKeeper;
 use super::person_shell::ShellLines;
 use super::report::OutputFormat;
 use super::terminal::{LeadTerminal, RestoreAtEnd};
-use super::typist::{read_terminal, wait_for_answers};
+use super::typist::{lead_sandbox, read_terminal, wait_for_answers};
 use super::view::{events, is_plain, view_theme};
 use crate::app::App;
 use crate::commands::detach::Detached;
@@ -54,7 +54,7 @@ pub(in crate::commands) fn execute_lead(
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(io::Error::from)?;
     let runtime = runtime()?;
-    let hooks = TeamHooks::new(app)?;
+    let hooks = TeamHooks::new(app)?.in_sandbox_of(lead_sandbox(app, &parts));
     let lines = Arc::<ShellLines>::default();
     let report = runtime.block_on(async {
         match console {

@@ -175,8 +175,8 @@ fn input_hint(is_interactive: bool, is_plain: bool) -> &'static str {
     }
 }
 
-/// The sandbox of the lead's commands, for a status line command.
-fn status_sandbox(app: &App, parts: &LeadParts) -> ToolContext {
+/// Returns the lead with its sandbox, for the status line and hooks of the team.
+pub(super) fn lead_sandbox(app: &App, parts: &LeadParts) -> ToolContext {
     let dep = &parts.spawn_context;
     ToolContext {
         env: Arc::new(app.env.shell(&app.settings.pass)),
@@ -209,7 +209,7 @@ pub(super) fn status_line(
     let own = claude.status_line(app.is_trusted()?);
     let of_repository = claude.has_repository_status_line(app.is_trusted()?);
     let own = own.map(|command| {
-        let agent = status_sandbox(app, parts);
+        let agent = lead_sandbox(app, parts);
         let env = app.env.variables();
         let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
         StatusCommand::new(command, parts, agent, of_repository, env.collect())
