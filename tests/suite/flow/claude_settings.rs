@@ -77,8 +77,10 @@ fn a_status_line_is_drawn_from_a_command_and_a_repositorys_needs_trust() {
     let run = RunInPane::shell("sh", |_: &Ask| Reply::text("understood"));
     let line = |text: &str| {
         // A repository's command runs in the sandbox.
+        let out = run.world.directory().join("out").join(text);
         let command = format!(
-            "touch ../out/{text} 2> /dev/null; echo {text} $(grep -o '\"display_name\":\"[a-z0-9-]*\"')"
+            "touch {} 2> /dev/null; printf '{text} '; grep -o '\"display_name\":\"[a-z0-9-]*\"'",
+            out.display()
         );
         json!({"statusLine": {"type": "command", "command": command}})
     };
