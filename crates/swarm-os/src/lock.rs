@@ -323,17 +323,21 @@ impl LockGuard {
     /// # Errors
     /// [`OsError::LockLost`], [`OsError::Io`].
     pub fn remove(&self, path: &Path) -> Result<(), OsError> {
-        self.remove_unsynced(path)?.sync()
+        if self.remove_unsynced(path)? {
+            PendingSync::entered_in(directory_of(path))?.sync()?;
+        }
+        Ok(())
     }
 
-    /// Like [`LockGuard::remove`], without waiting for the disk.
-    pub fn remove_unsynced(&self, path: &Path) -> Result<PendingSync, OsError> {
+    /// Like [`LockGuard::remove`], for a caller that flushes the directory. Returns whether the file
+    /// existed.
+    pub fn remove_unsynced(&self, path: &Path) -> Result<bool, OsError> {
         self.confirm(path)?;
-        if fs::remove_file(path).or_none(path, "remove")?.is_none() {
-            return Ok(PendingSync::default());
+        let existed = fs::remove_file(path).or_none(path, "remove")?.is_some();
+        if existed {
+            log(Step::Entered, path);
         }
-        log(Step::Entered, path);
-        PendingSync::entered_in(directory_of(path))
+        Ok(existed)
     }
 
     /// Appends complete lines, like [`append_durable`].

@@ -101,7 +101,9 @@ pub fn check_own_dir(path: &Path) -> Result<(), OsError> {
 /// # Errors
 /// [`OsError::Exists`] if the path exists, [`OsError::Gone`] if its directory is missing.
 pub fn create_private_file(path: &Path) -> Result<(), OsError> {
-    create_new(path).map(drop)
+    create_new(path)?;
+    log(Step::Entered, path);
+    Ok(())
 }
 
 /// Creates the sidecar that [`crate::with_lock`] locks. Succeeds if it exists. A sidecar must only

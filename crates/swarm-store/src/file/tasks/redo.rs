@@ -130,10 +130,11 @@ impl FileTeam {
                 None => gone.push(path),
             }
         }
-        let mut placed = held.place_all(self.at.tasks(), &files)?;
+        let placed = held.place_all(self.at.tasks(), &files)?;
         for path in gone {
-            placed = placed.and(held.remove_unsynced(&path)?);
+            held.remove_unsynced(&path)?;
         }
+        // One flush of the directory, for what was replaced and what was removed.
         Ok(placed.sync()?)
     }
 
