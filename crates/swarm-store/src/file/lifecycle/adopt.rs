@@ -1,6 +1,6 @@
 //! Writing to a team that another program created: swarm's private directory is added to it.
 
-use swarm_os::OsError;
+use swarm_os::{OsError, PendingSync};
 use swarm_protocol::{Event, MemberName};
 use uuid::Uuid;
 
@@ -40,6 +40,7 @@ impl FileTeam {
         }
         let config = self.config()?;
         let at = &self.at;
+        let mut made = PendingSync::default();
         for directory in [
             at.inboxes(),
             at.own(),
@@ -49,7 +50,7 @@ impl FileTeam {
             at.archive(),
             at.tasks().to_owned(),
         ] {
-            swarm_os::ensure_private_dir(&directory)?;
+            made = made.and(swarm_os::place_private_dir(&directory)?);
         }
         // With its locks the team counts as adopted, so they appear together and last.
         let aside = at.own().join(format!("locks.new-{}", Uuid::new_v4()));
@@ -61,7 +62,9 @@ impl FileTeam {
             swarm_os::create_sidecar(&aside.join(name))?;
         }
         let by = config.lead_agent_id;
-        self.enter([Event::TeamAdopted { by }])?.sync()?;
+        let entered = self.enter([Event::TeamAdopted { by }])?;
+        let made = made.and(swarm_os::made_in([aside.as_path()])?);
+        made.and(entered).sync()?;
         match swarm_os::rename_no_replace(&aside, &at.locks()) {
             Err(OsError::Exists(_)) => Ok(swarm_os::remove_tree(&aside)?),
             done => Ok(done?),

@@ -1,5 +1,6 @@
 //! Completed operations are synced, file and directory.
 
+use std::fs;
 use std::path::Path;
 
 use swarm_protocol::{Answer, AnsweredBy, Event, TaskStatus};
@@ -30,6 +31,16 @@ fn a_team_that_was_made_is_on_disk_with_its_task_list() {
     left.retain(|left| !left.starts_with(&made_again));
     assert!(left.is_empty(), "{left:?}");
     assert!(root.join("tasks/crew").is_dir());
+}
+
+#[test]
+fn an_adopted_team_is_on_disk_with_its_locks_and_its_task_list() {
+    let world = World::new();
+    // As another program leaves it.
+    fs::remove_dir_all(world.file("swarm")).unwrap();
+    fs::remove_dir_all(world.tasks()).unwrap();
+    assert_durable(&world, || world.handle().adopt().block_on().unwrap());
+    assert!(world.handle().is_adopted().block_on().unwrap());
 }
 
 #[test]
@@ -87,13 +98,14 @@ fn what_was_done_to_tasks_is_on_disk() {
     });
 }
 
-/// Returns what a power failure could undo of `work`, except directories and locks of members,
-/// which are created again if they are missing.
+/// Returns what a power failure could undo of `work`, except directories and locks of members and
+/// the lock file of the task list, which are created again if they are missing.
 fn left_of<T>(world: &World, work: impl FnOnce() -> T) -> Vec<String> {
     let (_done, mut left) = left_open(&world.root, work);
     left.retain(|left| {
         let directory = Path::new(left).parent().unwrap();
-        !directory.ends_with("swarm/members") && !directory.ends_with("swarm/locks")
+        let is_lock = directory.ends_with("swarm/locks") || left.ends_with("/.lock");
+        !directory.ends_with("swarm/members") && !is_lock
     });
     left
 }
