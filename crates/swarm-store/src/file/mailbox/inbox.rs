@@ -25,8 +25,7 @@ impl FileTeam {
             self.hand_over(held, journal, to, draft, id)
         })?;
         // Without the lock: the receiver is already woken, and several senders wait for the disk
-        // together. The journal line is not awaited: the message is in the inbox even if a power
-        // failure loses the line.
+        // together.
         put.placed.sync()?;
         Ok(put.posted)
     }

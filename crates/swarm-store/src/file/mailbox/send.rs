@@ -8,13 +8,12 @@ use crate::file::team::FileTeam;
 use crate::mailbox::{queued, replaces};
 use crate::{Draft, Posted, Result};
 
-/// A message in an inbox, and the writes that are not on disk yet.
+/// A message in an inbox. Its line in the journal is not awaited: the message is in the inbox even if
+/// a power failure loses the line.
 pub(super) struct Put {
     pub(super) posted: Posted,
-    /// The inbox.
+    /// The inbox, which may not be on disk yet.
     pub(super) placed: PendingSync,
-    /// The line in the journal.
-    entered: PendingSync,
 }
 
 impl FileTeam {
@@ -27,8 +26,7 @@ impl FileTeam {
         draft: Draft,
         msg_id: MessageId,
     ) -> Result<PendingSync> {
-        let put = self.hand_over(held, None, to, draft, msg_id)?;
-        Ok(put.placed.and(put.entered))
+        Ok(self.hand_over(held, None, to, draft, msg_id)?.placed)
     }
 
     /// `journal` is the journal, if it is already open.
@@ -48,8 +46,8 @@ impl FileTeam {
     }
 
     /// Puts a message into an inbox unless one with this id is there, even if the inbox is full.
-    /// Waits for the disk, for the inbox before the journal, whose line then proves that the message
-    /// was sent, even after it has left the inbox.
+    /// Waits for the disk before the line in the journal, which then proves that the message was sent,
+    /// even after it has left the inbox.
     pub(crate) fn deliver_once(
         &self,
         held: &LockGuard,
@@ -60,11 +58,11 @@ impl FileTeam {
         if inbox.has(entry.msg_id.as_ref())? {
             return Ok(());
         }
-        let put = self.put(held, None, to, inbox, entry, |placed| {
+        self.put(held, None, to, inbox, entry, |placed| {
             placed.sync()?;
             Ok(PendingSync::default())
-        })?;
-        Ok(put.entered.sync()?)
+        })
+        .map(drop)
     }
 
     /// Calls `then` between the inbox and the journal. The event is entered before the lock is
@@ -84,17 +82,13 @@ impl FileTeam {
         let quarantine = inbox.quarantine.clone();
         inbox.push(entry)?;
         let placed = then(inbox.place(self, to, held)?)?;
-        let entered = self.enter_done_into(journal, [queued]);
+        let _left_to_the_kernel = self.enter_done_into(journal, [queued]);
         let posted = Posted {
             msg_id,
             superseded,
             quarantine,
         };
-        Ok(Put {
-            posted,
-            placed,
-            entered,
-        })
+        Ok(Put { posted, placed })
     }
 }
 
