@@ -1,40 +1,18 @@
 //! Replays power cuts: from the write and flush steps that `swarm-os` logs, the states of the disk
 //! that a power cut can leave at any moment are built, and each is opened. An unflushed content is
 //! lost; of the unflushed directory entries any selection may have reached the disk.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test ends with a panic"
-)]
-
-#[path = "contract/files/world.rs"]
-#[expect(dead_code, reason = "shared with the other tests of the store")]
-mod files;
-#[path = "contract/kinds.rs"]
-#[expect(dead_code, reason = "shared with the other tests of the store")]
-mod kinds;
-#[path = "contract/values.rs"]
-#[expect(dead_code, reason = "shared with the other tests of the store")]
-mod values;
-#[path = "contract/world.rs"]
-#[expect(dead_code, reason = "shared with the other tests of the store")]
-mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
-use swarm_protocol::{
-    Answer, AnsweredBy, NewTask, RequestId, RequestKind, RequestRecord, TaskStatus, UnixMs,
-};
-use swarm_store::{AnswerLookup, BlockOn as _, Draft, FileStore, TaskChange, Team, TeamStore};
+use swarm_store::FileStore;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::files::{World, id, name, new_member, new_task, store_at};
+use crate::files::{World, store_at};
 
 /// A file with its content, or a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -220,7 +198,7 @@ static BEGIN: std::sync::Once = std::sync::Once::new();
 
 /// Does `work` and opens every state that a power cut could have left during it. `check` returns
 /// whether the work is done in a state, and fails if it is done by half. After `work` it must be.
-fn replay(world: &World, work: impl FnOnce(), check: impl Fn(&FileStore) -> bool) {
+pub(crate) fn replay(world: &World, work: impl FnOnce(), check: impl Fn(&FileStore) -> bool) {
     let _alone = RECORDING.lock();
     BEGIN.call_once(|| tracing::subscriber::set_global_default(Recorder).unwrap());
     *DISK.lock() = Some(Disk::of(&world.root));
@@ -235,14 +213,13 @@ fn replay(world: &World, work: impl FnOnce(), check: impl Fn(&FileStore) -> bool
             let path = directory
                 .path()
                 .join(path.strip_prefix(&world.root).unwrap());
+            // An entry in a directory that did not reach the disk is lost with it.
+            if !path.parent().is_some_and(Path::is_dir) {
+                continue;
+            }
             match content {
-                None => swarm_os::ensure_private_dir(&path).unwrap(),
-                Some(content) => {
-                    // An entry in a directory that did not reach the disk is lost with it.
-                    if path.parent().is_some_and(Path::is_dir) {
-                        swarm_os::replace_alone(&path, content).unwrap();
-                    }
-                }
+                None => swarm_os::create_private_dir(&path).unwrap(),
+                Some(content) => swarm_os::replace_alone(&path, content).unwrap(),
             }
         }
         check(&store_at(directory.path()))
@@ -252,169 +229,4 @@ fn replay(world: &World, work: impl FnOnce(), check: impl Fn(&FileStore) -> bool
     for image in &disk.images {
         assert!(opened(image), "reported as done, and lost");
     }
-}
-
-#[test]
-fn a_sent_message_survives_a_power_cut_and_half_of_one_is_never_read() {
-    let world = World::with_member("ann");
-    let send = |text: &str| {
-        let draft = Draft::new("team-lead", text);
-        let files = world.store.team(&world.team);
-        files.send(&name("ann"), draft).block_on().unwrap();
-    };
-    send("first");
-    replay(
-        &world,
-        || send("second"),
-        |store| {
-            let unread = store
-                .team(&world.team)
-                .take_unread(&name("ann"))
-                .block_on()
-                .unwrap();
-            let texts: Vec<&str> = unread.iter().map(|entry| &*entry.text).collect();
-            assert!(
-                matches!(texts[..], ["first"] | ["first", "second"]),
-                "{texts:?}"
-            );
-            texts.len() == 2
-        },
-    );
-}
-
-#[test]
-fn a_completed_task_survives_a_power_cut_with_the_notice_of_what_it_unblocked() {
-    let world = World::with_member("ann");
-    let (files, person) = (world.store.team(&world.team), world.person());
-    let waiting = NewTask {
-        owner: Some(name("ann")),
-        ..new_task("rest", &[1])
-    };
-    let new = [new_task("part", &[]), waiting];
-    files.create_tasks(&new, &person).block_on().unwrap();
-    let done = TaskChange::from(TaskStatus::Completed);
-    replay(
-        &world,
-        || {
-            files.update_task(&id(1), done, &person).block_on().unwrap();
-        },
-        |store| {
-            let team = store.team(&world.team);
-            team.reconcile().block_on().unwrap();
-            let task = team.task(&id(1)).block_on().unwrap();
-            assert_eq!(task.subject, "part");
-            let is_done = task.status == TaskStatus::Completed;
-            let unread = team.take_unread(&name("ann")).block_on().unwrap();
-            assert_eq!(unread.len(), usize::from(is_done), "{task:?}");
-            is_done
-        },
-    );
-}
-
-#[test]
-fn a_committed_spawn_survives_a_power_cut() {
-    let world = World::new();
-    let new = new_member("ann");
-    let spawn = new.spawn_id;
-    world
-        .store
-        .team(&world.team)
-        .reserve(new)
-        .block_on()
-        .unwrap();
-    replay(
-        &world,
-        || world.commit(spawn),
-        |store| {
-            let config = store.team(&world.team).config().block_on().unwrap();
-            let member = config.member(&name("ann")).unwrap();
-            assert_eq!(member.spawn_id(), Some(spawn));
-            member.swarm.as_ref().unwrap().reservation.is_none()
-        },
-    );
-}
-
-/// Replays the reservation of the name `ann` with a prompt. The check aborts the spawn wherever it
-/// is reserved, and then calls `after` with the team.
-fn replay_reservation(world: &World, after: impl Fn(&dyn Team) -> bool) {
-    let mut new = new_member("ann");
-    new.prompt = Some(Draft::new("team-lead", "begin"));
-    let spawn = new.spawn_id;
-    replay(
-        world,
-        || world.handle().reserve(new).block_on().map(drop).unwrap(),
-        |store| {
-            let team = store.team(&world.team);
-            team.abort_spawn(&spawn, "no hello").block_on().unwrap() && after(&*team)
-        },
-    );
-}
-
-#[test]
-fn a_reservation_of_a_dead_members_name_can_be_undone_after_a_power_cut() {
-    let world = World::new();
-    let spawn = world.join("ann");
-    drop(world.live("ann", spawn));
-    world.handle().reconcile().block_on().unwrap();
-    let before = world.handle().config().block_on().unwrap();
-    replay_reservation(&world, |team| {
-        assert_eq!(team.config().block_on().unwrap(), before);
-        true
-    });
-}
-
-#[test]
-fn an_undone_reservation_leaves_no_prompt_after_a_power_cut() {
-    let world = World::new();
-    replay_reservation(&world, |team| {
-        team.add_external(&name("ann"), Path::new("/work"))
-            .block_on()
-            .unwrap();
-        let unread = team.take_unread(&name("ann")).block_on().unwrap();
-        unread.is_empty()
-    });
-}
-
-#[test]
-fn an_answer_survives_a_power_cut_with_its_signature() {
-    let world = World::with_member("ann");
-    let files = world.store.team(&world.team);
-    let key = files.verify_key().block_on().unwrap();
-    let asked = files
-        .open_request(
-            RequestRecord {
-                description: "crates.io".to_owned(),
-                ..RequestRecord::open(
-                    RequestId::new("perm-1-abcdefg"),
-                    name("ann"),
-                    RequestKind::Sandbox {
-                        host: "crates.io".to_owned(),
-                    },
-                    UnixMs(1),
-                )
-            },
-            None,
-        )
-        .block_on();
-    let asked = asked.unwrap();
-    let by = AnsweredBy::person(1, None);
-    replay(
-        &world,
-        || {
-            files
-                .answer_request(&asked.id, None, Answer::once(), by)
-                .block_on()
-                .map(drop)
-                .unwrap();
-        },
-        |store| match store
-            .team(&world.team)
-            .look_up_answer(&asked, key.as_ref())
-            .block_on()
-        {
-            Ok(AnswerLookup::Answered(_)) => true,
-            Ok(AnswerLookup::Pending) => false,
-            other => panic!("{other:?}"),
-        },
-    );
 }

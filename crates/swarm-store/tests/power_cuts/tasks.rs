@@ -1,0 +1,108 @@
+//! The task list.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use swarm_protocol::{NewTask, TaskStatus};
+use swarm_store::{BlockOn as _, TaskChange, TeamStore as _};
+
+use crate::disk::replay;
+use crate::files::{World, id, name, new_task};
+
+#[test]
+fn a_completed_task_survives_a_power_cut_with_the_notice_of_what_it_unblocked() {
+    let world = World::with_member("ann");
+    let (files, person) = (world.store.team(&world.team), world.person());
+    let waiting = NewTask {
+        owner: Some(name("ann")),
+        ..new_task("rest", &[1])
+    };
+    let new = [new_task("part", &[]), waiting];
+    files.create_tasks(&new, &person).block_on().unwrap();
+    let done = TaskChange::from(TaskStatus::Completed);
+    replay(
+        &world,
+        || {
+            files.update_task(&id(1), done, &person).block_on().unwrap();
+        },
+        |store| {
+            let team = store.team(&world.team);
+            team.reconcile().block_on().unwrap();
+            let task = team.task(&id(1)).block_on().unwrap();
+            assert_eq!(task.subject, "part");
+            let is_done = task.status == TaskStatus::Completed;
+            let unread = team.take_unread(&name("ann")).block_on().unwrap();
+            assert_eq!(unread.len(), usize::from(is_done), "{task:?}");
+            is_done
+        },
+    );
+}
+
+#[test]
+fn an_edge_is_in_both_tasks_after_a_power_cut_or_in_neither() {
+    let world = World::new();
+    world.create("first", &[]);
+    world.create("second", &[]);
+    let change = TaskChange {
+        add_blocked_by: vec![id(1)],
+        ..TaskChange::default()
+    };
+    replay(
+        &world,
+        || {
+            let (team, person) = (world.handle(), world.person());
+            team.update_task(&id(2), change, &person)
+                .block_on()
+                .unwrap();
+        },
+        |store| {
+            let list = store.team(&world.team).tasks().block_on().unwrap();
+            let is_done = list.tasks[0].blocks == [id(2)];
+            assert_eq!(list.tasks[1].blocked_by == [id(1)], is_done, "{list:?}");
+            is_done
+        },
+    );
+}
+
+#[test]
+fn an_interrupted_change_that_was_completed_does_not_recreate_a_deleted_task_after_a_power_cut() {
+    let world = World::new();
+    for number in [1, 2] {
+        world.create("part", &[]);
+        assert!(world.task_path(number).is_file());
+    }
+    let writes = [1, 2].map(|number| {
+        let text = fs::read(world.task_path(number)).unwrap();
+        let after: Value = serde_json::from_slice(&text).unwrap();
+        json!({"id": number.to_string(), "before": null, "after": after})
+    });
+    let redo = json!({"writes": writes}).to_string();
+    swarm_os::replace_alone(&world.file("swarm/tasks.redo.json"), redo.as_bytes()).unwrap();
+    replay(
+        &world,
+        || {
+            let (team, person) = (world.handle(), world.person());
+            team.delete_task(&id(1), &person).block_on().unwrap();
+        },
+        |store| {
+            let list = store.team(&world.team).tasks().block_on().unwrap();
+            let ids: Vec<_> = list.tasks.iter().map(|task| task.id).collect();
+            assert!(ids.ends_with(&[id(2)]), "{ids:?}");
+            ids.len() == 1
+        },
+    );
+}
+
+#[test]
+fn a_task_of_a_list_that_was_deleted_by_hand_survives_a_power_cut() {
+    let world = World::new();
+    fs::remove_dir_all(world.tasks()).unwrap();
+    replay(
+        &world,
+        || assert_eq!(world.create("part", &[]), id(1)),
+        |store| {
+            let list = store.team(&world.team).tasks().block_on().unwrap();
+            list.tasks.len() == 1
+        },
+    );
+}
