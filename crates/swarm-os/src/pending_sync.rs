@@ -175,20 +175,25 @@ mod tests {
 
     #[test]
     fn each_item_is_flushed_once_and_a_failure_is_returned() {
-        let files: Vec<File> = (0..50).map(|_| tempfile::tempfile().unwrap()).collect();
-        let times = AtomicUsize::new(0);
-        let all: Vec<(usize, &File)> = files.iter().enumerate().collect();
-        let flush = |(number, _): &(usize, &File)| {
-            times.fetch_add(1, Ordering::SeqCst);
-            if *number == 17 {
-                let path = PathBuf::from("/seventeen");
-                return Err(OsError::io(&path, "sync", std::io::ErrorKind::Other));
-            }
-            Ok(())
-        };
-        let error = flush_in_parallel(&all, |one| one.1, flush).unwrap_err();
-        assert!(error.to_string().contains("/seventeen"), "{error}");
-        assert_eq!(times.into_inner(), 50, "the others are flushed too");
+        let disk = tempfile::tempdir().unwrap();
+        // In memory without threads.
+        for directory in [disk.path(), Path::new("/dev/shm")] {
+            let file = |_| tempfile::tempfile_in(directory).unwrap();
+            let files: Vec<File> = (0..50).map(file).collect();
+            let times = AtomicUsize::new(0);
+            let all: Vec<(usize, &File)> = files.iter().enumerate().collect();
+            let flush = |(number, _): &(usize, &File)| {
+                times.fetch_add(1, Ordering::SeqCst);
+                if *number == 17 {
+                    let path = PathBuf::from("/seventeen");
+                    return Err(OsError::io(&path, "sync", std::io::ErrorKind::Other));
+                }
+                Ok(())
+            };
+            let error = flush_in_parallel(&all, |one| one.1, flush).unwrap_err();
+            assert!(error.to_string().contains("/seventeen"), "{error}");
+            assert_eq!(times.into_inner(), 50, "the others are flushed too");
+        }
     }
 
     #[test]

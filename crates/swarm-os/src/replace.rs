@@ -300,6 +300,20 @@ mod tests {
     }
 
     #[test]
+    fn a_shorter_content_covers_the_longer_one_before_the_file_is_shortened() {
+        use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = File::from(memfd_create("state.json", flags).unwrap());
+        overwrite(&file, b"a longer one").unwrap();
+        fcntl_add_seals(&file, SealFlags::SHRINK).unwrap();
+        overwrite(&file, b"short").unwrap_err();
+        assert_eq!(
+            read_whole(Path::new("state.json"), &file, 12).unwrap(),
+            b"short       "
+        );
+    }
+
+    #[test]
     fn only_regular_files_are_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let (path, target) = (

@@ -153,6 +153,7 @@ fn a_failing_call_is_reported_or_has_no_effect() {
     for error in ["EIO", "ENOSPC"] {
         let fault = format!("error={error}");
         at_every(&points, &fault, |point, fixture, output| {
+            assert!(!fixture.lock_dir.exists(), "{point:?} with {error}");
             if acknowledged(output) {
                 assert_ne!(point.call, "fsync", "acknowledged without being on disk");
                 assert_eq!(fixture.content(), "1", "{point:?} with {error}");

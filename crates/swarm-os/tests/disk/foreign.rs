@@ -1,6 +1,7 @@
 //! Lock contention with another program that only uses lock directories.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -153,13 +154,17 @@ fn a_time_in_the_future_counts_as_fresh() {
 }
 
 #[test]
-fn a_file_at_the_path_of_the_lock_directory_is_never_removed() {
+fn a_file_at_the_path_of_the_lock_directory_is_neither_removed_nor_moved_away() {
     let (_directory, fixture) = LockFixture::fresh();
-    File::create(&fixture.lock_dir)
-        .unwrap()
-        .set_modified(seconds_ago(60))
-        .unwrap();
+    let file = File::create(&fixture.lock_dir).unwrap();
+    file.set_modified(seconds_ago(60)).unwrap();
+    let last_change = || {
+        let found = file.metadata().unwrap();
+        (found.ctime(), found.ctime_nsec())
+    };
+    let before = last_change();
     assert_respected(&fixture);
+    assert_eq!(last_change(), before, "not even for a moment");
 }
 
 #[test]
@@ -194,6 +199,18 @@ fn a_marked_directory_is_broken_immediately_only_under_the_flock() {
 }
 
 #[test]
+fn a_marked_directory_of_another_user_is_respected() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let mode = rustix::fs::Mode::from_raw_mode(0o1700);
+    rustix::fs::mkdir(&fixture.lock_dir, mode).unwrap();
+    if std::os::unix::fs::chown(&fixture.lock_dir, Some(65534), None).is_err() {
+        eprintln!("skipped: only root can give a directory to another user");
+        return;
+    }
+    assert_respected(&fixture);
+}
+
+#[test]
 fn temporary_files_of_a_dead_writer_are_removed() {
     let (_directory, fixture) = LockFixture::fresh();
     let mode = rustix::fs::Mode::from_raw_mode(0o1700);
@@ -209,7 +226,6 @@ fn temporary_files_of_a_dead_writer_are_removed() {
 
 #[test]
 fn without_flock_the_lock_directory_is_not_marked() {
-    use std::os::unix::fs::MetadataExt;
     let (_directory, fixture) = LockFixture::fresh();
     fixture
         .locked(&directory_only(), |_| {
@@ -260,27 +276,29 @@ fn a_stopped_holder_whose_directory_is_gone_writes_nothing() {
 }
 
 #[test]
-fn no_operation_writes_after_the_lock_directory_was_replaced() {
-    let (_directory, fixture) = LockFixture::fresh();
-    let journal = fixture.directory.join("journal");
-    fixture
-        .within(SOON, |held| {
-            fs::remove_dir(&fixture.lock_dir).unwrap();
-            fs::create_dir(&fixture.lock_dir).unwrap();
-            let together = [(fixture.data.clone(), b"x".to_vec())];
-            for refused in [
-                held.replace(&fixture.data, b"x"),
-                held.place_all(&fixture.directory, &together).map(drop),
-                held.remove(&fixture.data),
-                held.append(&journal, b"x\n"),
-            ] {
-                assert!(matches!(refused, Err(OsError::LockLost(_))));
-            }
-            Ok(())
-        })
-        .unwrap();
-    assert_eq!(fixture.content(), "0");
-    assert!(!journal.exists());
+fn no_operation_writes_after_the_lock_directory_was_replaced_and_the_other_lock_remains() {
+    for options in [waiting(SOON), directory_only()] {
+        let (_directory, fixture) = LockFixture::fresh();
+        let journal = fixture.directory.join("journal");
+        fixture
+            .locked(&options, |held| {
+                fs::remove_dir(&fixture.lock_dir).unwrap();
+                fs::create_dir(&fixture.lock_dir).unwrap();
+                let together = [(fixture.data.clone(), b"x".to_vec())];
+                for refused in [
+                    held.replace(&fixture.data, b"x"),
+                    held.place_all(&fixture.directory, &together).map(drop),
+                    held.remove(&fixture.data),
+                    held.append(&journal, b"x\n"),
+                ] {
+                    assert!(matches!(refused, Err(OsError::LockLost(_))));
+                }
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(fixture.content(), "0");
+        assert!(!journal.exists() && fixture.lock_dir.is_dir());
+    }
 }
 
 #[test]

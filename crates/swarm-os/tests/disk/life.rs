@@ -1,6 +1,6 @@
 //! Life locks.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -126,10 +126,18 @@ fn a_successor_does_not_take_a_file_that_was_removed_while_it_waited() {
     });
 }
 
-/// Two exclusive probes would detect each other, and a holder that tries only once could collide
-/// with a probe.
 #[test]
-fn probes_neither_detect_each_other_nor_block_a_holder() {
+fn a_probe_is_not_taken_for_the_holder_by_another_one() {
+    let (_directory, fixture) = without_life_file();
+    drop(LifeHolder::take(&fixture.data, b"me").unwrap());
+    let other = File::open(&fixture.data).unwrap();
+    other.lock_shared().unwrap();
+    assert_eq!(probe(&fixture.data).unwrap(), Liveness::Dead);
+}
+
+/// A holder that tries only once could collide with a probe.
+#[test]
+fn probes_do_not_block_a_holder() {
     let (_directory, fixture) = without_life_file();
     drop(LifeHolder::take(&fixture.data, b"first").unwrap());
     // The number of the present holder; 0 between two holders.
