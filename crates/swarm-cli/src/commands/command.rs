@@ -50,7 +50,7 @@ impl Args {
 /// and function.
 macro_rules! commands {
     ($app:ident: $($heading:literal {
-        $($(#[$help:meta])* $name:ident $(($args:ident: $type:ty))? => $run:expr;)+
+        $(#[doc = $about:literal] $(#[$help:meta])* $name:ident $(($args:ident: $type:ty))? => $run:expr;)+
     })+) => {
         /// The command to run.
         ///
@@ -60,7 +60,7 @@ macro_rules! commands {
         #[derive(Debug, Subcommand)]
 #[command(defer = true)]
         pub(crate) enum Command {
-            $($($(#[$help])* $name $(($type))?,)+)+
+            $($(#[doc = $about] $(#[$help])* $name $(($type))?,)+)+
         }
 
         impl Command {
@@ -72,8 +72,8 @@ macro_rules! commands {
             }
         }
 
-        /// Headings with their commands; clap only supports headings for options.
-        const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($name)),+])),+];
+        /// Headings with their commands and the help of these; clap only supports headings for options.
+        const GROUPS: &[(&str, &[(&str, &str)])] = &[$(($heading, &[$((stringify!($name), $about)),+])),+];
     };
 }
 
@@ -281,19 +281,16 @@ const HELP: &str = "Show help for a command, such as `swarm help task create`";
 
 /// Returns the template of `swarm --help`.
 fn overview() -> StyledStr {
-    let commands = Command::augment_subcommands(clap::Command::new("swarm"));
     let styles = Styles::styled();
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let mut lines = vec!["{about-with-newline}\n{usage-heading} {usage}".to_owned()];
-    for (heading, names) in GROUPS {
+    for (heading, commands) in GROUPS {
         lines.push(format!("\n{header}{heading}:{header:#}"));
-        let names = names.iter().map(|name| name.to_lowercase());
-        let help = (*heading == "Setup").then(|| "help".to_owned());
-        for name in names.chain(help) {
-            let about = commands
-                .find_subcommand(&name)
-                .and_then(clap::Command::get_about)
-                .map_or_else(|| HELP.to_owned(), ToString::to_string);
+        let help = (*heading == "Setup").then_some(("help", HELP));
+        for (name, about) in commands.iter().copied().chain(help) {
+            let name = name.to_lowercase();
+            // As clap shortens doc comments.
+            let about = about.trim().trim_end_matches('.');
             lines.push(format!("  {literal}{name:<12}{literal:#}  {about}"));
         }
     }
