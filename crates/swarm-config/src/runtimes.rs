@@ -10,7 +10,8 @@ use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::expand::expand_text;
 
-const PRESETS: &str = include_str!("../../../config/runtimes.toml");
+/// The file as JSON.
+const PRESETS: &str = include_str!(concat!(env!("OUT_DIR"), "/runtimes.json"));
 
 /// The known agent programs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -73,7 +74,7 @@ impl RuntimePresets {
     /// # Errors
     /// If the built-in file is invalid.
     pub fn built_in() -> Result<Self, ConfigError> {
-        toml::from_str(PRESETS)
+        serde_json::from_str(PRESETS)
             .map_err(|error| ConfigError::not_toml("config/runtimes.toml", error))
     }
 

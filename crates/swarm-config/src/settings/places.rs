@@ -1,15 +1,17 @@
 //! The locations of settings files, and their loading.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use swarm_os::repository_top;
 
 use crate::environment::Environment;
 use crate::error::ConfigError;
 
-use super::file::{parse, read_file};
+use super::file::read_file;
 use super::given::{Layer, SettingValue, Sources, ValueLocation};
-use super::keys::Settings;
+use super::keys::{KEYS, Settings};
 use super::variables;
 
 /// Directory of system-wide settings.
@@ -68,8 +70,17 @@ fn project_file(cwd: &Path, user: &Path) -> Option<PathBuf> {
         .find(|path| path.exists() && !is_user(path))
 }
 
-const BUILT_IN: &str = include_str!("../../../../config/default.toml");
-const MODELS: &str = include_str!("../../../../config/models.toml");
+/// Built-in settings: the files, and their content as JSON by name of the setting.
+const BUILT_IN: [(&str, &str); 2] = [
+    (
+        "config/models.toml",
+        include_str!(concat!(env!("OUT_DIR"), "/models.json")),
+    ),
+    (
+        "config/default.toml",
+        include_str!(concat!(env!("OUT_DIR"), "/default.json")),
+    ),
+];
 
 impl Settings {
     /// Reads all layers.
@@ -91,12 +102,19 @@ impl Settings {
     }
 }
 
-fn built_in() -> Result<Vec<SettingValue>, ConfigError> {
-    let mut given = parse(MODELS, Layer::BuiltIn, |_| {
-        ValueLocation::Program("config/models.toml")
-    })?;
-    given.extend(parse(BUILT_IN, Layer::BuiltIn, |_| {
-        ValueLocation::Program("config/default.toml")
-    })?);
+/// Tests check that the values are valid.
+pub(super) fn built_in() -> Result<Vec<SettingValue>, ConfigError> {
+    let mut given = Vec::with_capacity(KEYS.len());
+    for (file, text) in BUILT_IN {
+        let place = ValueLocation::Program(file);
+        let values: BTreeMap<&str, Value> = serde_json::from_str(text)
+            .map_err(|error| ConfigError::not_toml(place.clone(), error))?;
+        given.extend(values.into_iter().map(|(key, value)| SettingValue {
+            key,
+            layer: Layer::BuiltIn,
+            place: place.clone(),
+            value,
+        }));
+    }
     Ok(given)
 }

@@ -6,7 +6,8 @@ use serde_json::json;
 use swarm_protocol::{ErrorKind, OnLost, PermissionMode};
 
 use super::file::parse;
-use super::keys::{KEYS, SettableBy};
+use super::keys::{KEYS, SettableBy, key};
+use super::places::built_in;
 use super::*;
 use crate::environment::Environment;
 use crate::error::ConfigError;
@@ -81,6 +82,10 @@ fn the_built_in_file_contains_exactly_all_settings() {
             "{}",
             key.name
         );
+    }
+    for given in built_in().unwrap() {
+        let key = key(given.key).unwrap_or_else(|| panic!("unknown: {}", given.key));
+        assert!(key.kind.accepts(&given.value), "{given:?}");
     }
     assert_eq!(settings.aliases["haiku"], "anthropic/claude-haiku-4-5");
     assert_eq!(
