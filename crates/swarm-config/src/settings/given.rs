@@ -67,13 +67,13 @@ pub struct SettingValue {
     pub value: Value,
 }
 
-/// All given values, weakest first.
+/// All given values by setting, those of a setting weakest first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sources(Vec<SettingValue>);
 
 impl Sources {
     pub(super) fn new(mut given: Vec<SettingValue>) -> Self {
-        given.sort_by_key(|given| given.layer);
+        given.sort_by_key(|given| (given.key, given.layer));
         Self(given)
     }
 
@@ -84,6 +84,8 @@ impl Sources {
 
     /// Returns the values given to a setting, weakest first.
     pub(super) fn of(&self, name: &str) -> impl DoubleEndedIterator<Item = &SettingValue> {
-        self.0.iter().filter(move |given| given.key == name)
+        let from = self.0.partition_point(|given| given.key < name);
+        let to = self.0.partition_point(|given| given.key <= name);
+        self.0[from..to].iter()
     }
 }
