@@ -51,11 +51,6 @@ pub fn probe_sandbox(helper: &[String]) -> SandboxProbe {
     found
 }
 
-/// Whether this kernel has Landlock. Starts no process.
-pub fn landlock_works() -> bool {
-    landlock_level() != LandlockLevel::Absent
-}
-
 /// Confines a command that does nothing, with namespaces of the agent, which its commands join.
 fn try_namespaces(helper: &[String]) -> Result<(), String> {
     let arguments = HelperArguments::default();

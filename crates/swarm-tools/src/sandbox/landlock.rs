@@ -42,6 +42,13 @@ pub(super) fn landlock_level() -> LandlockLevel {
     }
 }
 
+/// Whether this kernel has Landlock. Restricts nothing and starts nothing.
+pub fn landlock_works() -> bool {
+    let required = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let ruleset = required.handle_access(AccessFs::from_all(ABI::V1));
+    ruleset.and_then(Ruleset::create).is_ok()
+}
+
 /// Whether this kernel can limit TCP connections to one port (ABI 4, Linux 6.7).
 pub(super) fn limits_ports() -> bool {
     let limited = require_port_rules(Ruleset::default());
@@ -194,6 +201,11 @@ mod tests {
             eprintln!("NOT PROVEN HERE: this kernel has no landlock, so no sandbox was tried");
         }
         absent
+    }
+
+    #[test]
+    fn the_quick_test_agrees_with_the_one_that_restricts_a_thread() {
+        assert_eq!(landlock_works(), landlock_level() != LandlockLevel::Absent);
     }
 
     #[test]

@@ -23,11 +23,12 @@ mod system_calls;
 mod user_program;
 mod words;
 
-pub use backend::{SandboxProbe, landlock_works, probe_sandbox};
+pub use backend::{SandboxProbe, probe_sandbox};
 pub use entry::run_helper;
 pub use error::SandboxError;
 pub use fixed::left_placeholders;
 pub(crate) use host::HostSlot;
+pub use landlock::landlock_works;
 pub(crate) use plan::{Plan, plan};
 pub use proxy::HostResolver;
 pub(crate) use proxy::{DeniedHost, HostDenial};
