@@ -90,6 +90,14 @@ pub struct TaskList {
 }
 
 impl TaskList {
+    /// Creates an empty list with room for this many tasks.
+    pub(crate) fn with_capacity(tasks: usize) -> Self {
+        Self {
+            tasks: Vec::with_capacity(tasks),
+            broken: Vec::new(),
+        }
+    }
+
     /// Returns whether there are neither tasks nor invalid files.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty() && self.broken.is_empty()

@@ -94,14 +94,13 @@ impl FileTeam {
 
     /// Reads the whole directory.
     pub(crate) fn read_all_tasks(&self) -> Result<TaskList> {
-        let mut list = TaskList::default();
         let listed = DirReader::open(self.at.tasks().to_owned());
         let listed =
             listed.and_then(|directory| directory.map(|it| Ok((it.names()?, it))).transpose());
         let (names, directory) = match listed {
             Ok(Some(listed)) => listed,
             Ok(None) | Err(_) if !self.exists() => return Err(self.not_found()),
-            Ok(None) => return Ok(list),
+            Ok(None) => return Ok(TaskList::default()),
             Err(error) => return Err(error.into()),
         };
         let mut ids: Vec<TaskId> = names
@@ -110,18 +109,23 @@ impl FileTeam {
             .collect();
         ids.sort_unstable();
         let parts: Vec<&[TaskId]> = ids.chunks(FILES_PER_THREAD).collect();
-        let read = swarm_os::in_parallel(&parts, |ids| {
-            let tasks = ids.iter().map(|id| {
-                let read = directory.read(format!("{id}.json"));
-                self.task_in(*id, read)
-            });
-            tasks.collect::<Vec<_>>()
-        });
-        for task in read.into_iter().flatten() {
-            match task? {
+        let read = swarm_os::in_parallel(&parts, |ids| self.read_tasks(&directory, ids));
+        let mut list = TaskList::with_capacity(ids.len());
+        for part in read {
+            let part = part?;
+            list.tasks.extend(part.tasks);
+            list.broken.extend(part.broken);
+        }
+        Ok(list)
+    }
+
+    /// Reads the files of these tasks; those that were deleted meanwhile are omitted.
+    fn read_tasks(&self, directory: &DirReader, ids: &[TaskId]) -> Result<TaskList> {
+        let mut list = TaskList::with_capacity(ids.len());
+        for id in ids {
+            match self.task_in(*id, directory.read(format!("{id}.json")))? {
                 Some(Ok(task)) => list.tasks.push(task),
                 Some(Err(broken)) => list.broken.push(broken),
-                // Deleted meanwhile.
                 None => {}
             }
         }
