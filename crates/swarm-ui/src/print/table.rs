@@ -220,7 +220,7 @@ impl Table {
                 blank += width + GAP;
                 continue;
             }
-            line.push_str(&" ".repeat(blank + before));
+            line.extend(std::iter::repeat_n(' ', blank + before));
             match cell.style.filter(|_| theme.color) {
                 Some(style) => line.push_str(&paint(theme, style, &text)),
                 None => line.push_str(&text),
