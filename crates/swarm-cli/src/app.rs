@@ -43,7 +43,7 @@ pub(crate) fn store_at(root: &Path) -> RootStore {
 pub(crate) struct App {
     pub(crate) env: Environment,
     pub(crate) root: PathBuf,
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) store: Arc<dyn TeamStore>,
     /// The same store, for what concerns hubs.
     pub(crate) hubs: RootStore,
@@ -113,7 +113,7 @@ impl App {
         Ok(Self {
             env,
             root,
-            settings,
+            settings: Arc::new(settings),
             store: Arc::new(hubs.clone()),
             hubs,
             clock,

@@ -109,7 +109,7 @@ pub(crate) fn spawn_context(app: &App, acting: &Acting, choices: &Choices) -> Re
     let find_sandbox = search_sandbox(app)?;
     let home = app.env.home();
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;
-    let settings = app.settings.clone().with(claude.given(&app.env))?;
+    let settings = (*app.settings).clone().with(claude.given(&app.env))?;
     let mode = choices.mode.unwrap_or(settings.mode);
     settings.permit("permissions.mode", mode.name())?;
     // After plan approval the mode changes to `default`, if the machine's policy allows that.

@@ -193,7 +193,7 @@ pub(super) fn status_line(
     terminal: &LeadTerminal,
 ) -> Result<StatusLine> {
     let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
-    let settings = app.settings.clone().with(claude.given(&app.env))?;
+    let settings = (*app.settings).clone().with(claude.given(&app.env))?;
     if let Some(console) = terminal.console() {
         console.set_editor_mode(settings.editor_mode);
         console.set_escape_time(escape_time(&app.env));
