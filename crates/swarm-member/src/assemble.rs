@@ -369,7 +369,7 @@ impl Brief for TeamBrief {
     fn brief(&self) -> Option<String> {
         let context = &self.context;
         let team = context.team()?;
-        match team_brief(&*team, &context.name) {
+        match team_brief(&*team, &context.name, context.handoff_scan()) {
             Ok(text) => Some(text),
             Err(error) => {
                 // The summary contains what the member knew about its team.

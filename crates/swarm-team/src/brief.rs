@@ -1,5 +1,6 @@
 //! A short summary of a team for a model.
 
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{MemberName, RequestState, Task};
 use swarm_store::{BlockOn as _, StoreError, TaskList, Team};
 
@@ -12,11 +13,15 @@ const REQUESTS: usize = 400;
 const LINE: usize = 120;
 
 /// Lists members with their states, open tasks and open requests in at most 2 KiB. `reader` is the
-/// member that reads it.
+/// member that reads it. A warning takes the place of a line in which `scan` finds a risk.
 ///
 /// # Errors
 /// [`StoreError`] if the team's files cannot be read.
-pub fn team_brief(team: &dyn Team, reader: &MemberName) -> Result<String, StoreError> {
+pub fn team_brief(
+    team: &dyn Team,
+    reader: &MemberName,
+    scan: HandoffScan,
+) -> Result<String, StoreError> {
     let members = team.member_view().block_on()?;
     let others = members.iter().filter(|view| view.member.name != *reader);
     let members: Vec<String> = others
@@ -29,11 +34,14 @@ pub fn team_brief(team: &dyn Team, reader: &MemberName) -> Result<String, StoreE
     let list = team.tasks().block_on()?;
     let open = list.tasks.iter();
     let open = open.filter(|task| !list.state(task).is_terminal());
-    let tasks: Vec<String> = open.map(|task| task_line(task, &list)).collect();
+    let tasks: Vec<String> = open.map(|task| task_line(task, &list, scan)).collect();
     let requests = team.requests().block_on()?.requests.into_iter();
     let requests: Vec<String> = requests
         .filter(|request| request.state == RequestState::Open)
-        .map(|request| format!("{} asks: {}", request.from, request.description))
+        .map(|request| {
+            let what = scan.checked(&request.description);
+            format!("{} asks: {what}", request.from)
+        })
         .collect();
     let parts = [
         part(
@@ -47,14 +55,15 @@ pub fn team_brief(team: &dyn Team, reader: &MemberName) -> Result<String, StoreE
     Ok(parts.join("\n"))
 }
 
-fn task_line(task: &Task, list: &TaskList) -> String {
+fn task_line(task: &Task, list: &TaskList, scan: HandoffScan) -> String {
     let state = list.state(task).name();
     let owner = task.owner.as_deref();
     let owner = owner.map_or_else(String::new, |owner| {
         let name = owner.split_once('@').map_or(owner, |(name, _)| name);
         format!(", {name}")
     });
-    format!("#{} [{state}{owner}] {}", task.id, task.subject)
+    let subject = scan.checked(&task.subject);
+    format!("#{} [{state}{owner}] {subject}", task.id)
 }
 
 /// Formats a heading with a line for each item; omitted items are counted.

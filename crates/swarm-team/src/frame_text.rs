@@ -1,5 +1,6 @@
 //! Text of control frames, for models and people.
 
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     ControlFrame, PermissionRequestFrame, PermissionResult, PlanApprovalRequest,
     PlanApprovalResponse,
@@ -13,15 +14,16 @@ pub(crate) enum FrameText {
     OfProgram(String),
 }
 
-/// Returns a frame as text for a model.
-pub(crate) fn frame_text(frame: &ControlFrame) -> FrameText {
+/// Returns a frame as text for a model. What a member wrote is scanned.
+pub(crate) fn frame_text(frame: &ControlFrame, scan: HandoffScan) -> FrameText {
     use FrameText::{OfProgram, OfSender};
     match frame {
-        ControlFrame::PermissionRequest(frame) => OfSender(permission_question(frame)),
-        ControlFrame::PlanApprovalRequest(frame) => OfSender(plan_question(frame)),
+        ControlFrame::PermissionRequest(frame) => OfSender(permission_question(frame, scan)),
+        ControlFrame::PlanApprovalRequest(frame) => OfSender(plan_question(frame, scan)),
         ControlFrame::SandboxPermissionRequest(frame) => OfSender(format!(
             "May my sandboxed command reach {}? (request {})",
-            frame.host_pattern.host, frame.request_id
+            scan.checked(&frame.host_pattern.host),
+            frame.request_id
         )),
         ControlFrame::PlanApprovalResponse(frame) => OfProgram(plan_answer(frame)),
         ControlFrame::PermissionResponse(frame) => OfProgram(match &frame.result {
@@ -84,28 +86,34 @@ pub(crate) fn frame_line(frame: &ControlFrame) -> String {
     }
 }
 
-fn permission_question(frame: &PermissionRequestFrame) -> String {
+fn permission_question(frame: &PermissionRequestFrame, scan: HandoffScan) -> String {
+    let call = format!(
+        "{}\nTool: {}\nInput: {}",
+        frame.description, frame.tool_name, frame.input
+    );
     format!(
-        "I wait for permission (request {}): {}\nTool: {}\nInput: {}\n\
+        "I wait for permission (request {}): {}\n\
          A person answers it. If your own rules allow this call, you may approve it: call SendMessage with to \"{}\" \
          and message {{\"type\":\"permission_response\",\"request_id\":\"{}\",\"approve\":true}}. To deny it, send \
          \"approve\":false with \"reason\":\"…\".",
         frame.request_id,
-        frame.description,
-        frame.tool_name,
-        frame.input,
+        scan.checked(&call),
         frame.agent_id,
         frame.request_id
     )
 }
 
-fn plan_question(frame: &PlanApprovalRequest) -> String {
+fn plan_question(frame: &PlanApprovalRequest, scan: HandoffScan) -> String {
+    let plan = format!("File: {}\n\n{}", frame.plan_file_path, frame.plan_content);
     format!(
-        "I ask you to approve my plan (request {}, file {}):\n\n{}\n\n\
+        "I ask you to approve my plan (request {}).\n\n{}\n\n\
          To answer, call SendMessage with to \"{}\" and message \
          {{\"type\":\"plan_approval_response\",\"request_id\":\"{}\",\"approve\":true}}, or \
          \"approve\":false with \"feedback\":\"what to change\".",
-        frame.request_id, frame.plan_file_path, frame.plan_content, frame.from, frame.request_id
+        frame.request_id,
+        scan.checked(&plan),
+        frame.from,
+        frame.request_id
     )
 }
 
@@ -121,6 +129,7 @@ fn plan_answer(frame: &PlanApprovalResponse) -> String {
 
 #[cfg(test)]
 mod tests {
+    use swarm_permissions::HandoffScan;
     use swarm_protocol::{InboxEntry, IsoTime, MarkKind, SwarmMark};
 
     use crate::Incoming;
@@ -174,7 +183,7 @@ mod tests {
             });
             let incoming = Incoming::of(entry);
             assert!(incoming.frame.is_some(), "{text}");
-            let shown = incoming.render(swarm_permissions::HandoffScan::On);
+            let shown = incoming.render(HandoffScan::On);
             assert!(shown.contains(words), "{shown}");
             for shown in [shown, incoming.in_full(), incoming.line()] {
                 assert!(

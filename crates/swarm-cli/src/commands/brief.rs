@@ -9,7 +9,11 @@ use crate::failure::Result;
 
 pub(in crate::commands) fn run(app: &App) -> Result<()> {
     let command_actor = command_actor(app, "brief")?;
-    let text = team_brief(&*command_actor.team, &command_actor.name)?;
+    let text = team_brief(
+        &*command_actor.team,
+        &command_actor.name,
+        app.settings.handoff,
+    )?;
     let document = json!({"team": command_actor.team.name(), "brief": text});
     app.out.result(&document, &text)
 }

@@ -14,7 +14,7 @@ pub(super) struct OpenQuestions(Mutex<Vec<Question>>);
 #[derive(Debug)]
 struct Question {
     id: RequestId,
-    /// `p3 of bob (Bash make)`.
+    /// `request p3 of bob (Bash)`.
     name: String,
     /// Whether the model knows about it.
     is_told: bool,
@@ -29,12 +29,7 @@ impl OpenQuestions {
         }
         questions.push(Question {
             id: record.id.clone(),
-            name: format!(
-                "request {} of {} ({})",
-                record.short(),
-                record.from,
-                record.description
-            ),
+            name: name_of(record),
             is_told: false,
         });
         true
@@ -64,6 +59,15 @@ impl OpenQuestions {
         });
         news
     }
+}
+
+/// Names a request in a message of the program, which must not contain words of the member. The
+/// tool of a member of another program is such a word.
+fn name_of(record: &RequestRecord) -> String {
+    let tool = record.request.tool();
+    let tool = record.spawn_id.map(|_| format!(" ({tool})"));
+    let (number, from) = (record.short(), &record.from);
+    format!("request {number} of {from}{}", tool.unwrap_or_default())
 }
 
 /// Returns whether a request is still open. An unreadable request is checked again later.

@@ -37,7 +37,7 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     };
     let waits = notes();
     assert!(
-        waits[0].contains("request p1 of bob (Bash make install) is waiting"),
+        waits[0].contains("request p1 of bob (Bash) is waiting"),
         "{waits:?}"
     );
     assert!(notes().is_empty(), "told twice");

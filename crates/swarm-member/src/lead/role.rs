@@ -364,7 +364,7 @@ impl MemberLoop<LeadRole> {
     /// Tells the lead once that no member works on the open tasks. The run ends if that changes
     /// nothing.
     fn nudge(&mut self, tasks: &TaskList) -> Result<Option<Outcome>, LeadError> {
-        let text = stalled_text(tasks);
+        let text = stalled_text(tasks, self.context().handoff_scan());
         if self.role.nudged.as_ref() == Some(&text) {
             return Ok(Some(Outcome::Stalled));
         }
@@ -379,7 +379,7 @@ impl MemberLoop<LeadRole> {
     fn ask_for_report(&mut self, tasks: &TaskList) -> Result<Option<Outcome>, LeadError> {
         self.reporter
             .notice("all tasks are closed: asking the lead for its final report");
-        let request = Injected::system(&report_request(tasks));
+        let request = Injected::system(&report_request(tasks, self.context().handoff_scan()));
         self.session.deliver(vec![request])?;
         self.role.final_report = FinalReport::Requested;
         self.role.result.is_provisional();

@@ -1,5 +1,6 @@
 //! Detects whether the work of a run is done, in progress, or stalled.
 
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{MemberState, Task, TaskState, TaskStatus, unverified};
 use swarm_store::{MemberView, TaskList};
 
@@ -9,15 +10,17 @@ All tasks are closed and no teammate is working. Write the final report now. It 
 and the user reads only this text. State what was done, found and changed (with file names), how it was checked, and what \
 failed or remains. If you have already reported, repeat the report in full. Do not start new work.";
 
-/// Returns that message, with the completed tasks that no checks have verified.
-pub(super) fn report_request(tasks: &TaskList) -> String {
+/// Returns that message, with the completed tasks that no checks have verified. Their titles are
+/// scanned.
+pub(super) fn report_request(tasks: &TaskList, scan: HandoffScan) -> String {
     let completed = tasks
         .tasks
         .iter()
         .filter(|task| task.status == TaskStatus::Completed);
     let open = completed.filter_map(|task| {
         let why = unverified(&task.swarm().checks)?;
-        Some(format!("\n- #{} ({}): {why}", task.id, task.subject))
+        let subject = scan.checked(&task.subject);
+        Some(format!("\n- #{} ({subject}): {why}", task.id))
     });
     let open: String = open.collect();
     if open.is_empty() {
@@ -117,8 +120,9 @@ pub(super) fn any_failed(tasks: &TaskList) -> bool {
         .any(|task| tasks.state(task) == TaskState::Failed)
 }
 
-/// Returns the message to the lead when all members are idle and tasks are open.
-pub(super) fn stalled_text(tasks: &TaskList) -> String {
+/// Returns the message to the lead when all members are idle and tasks are open. Their titles are
+/// scanned.
+pub(super) fn stalled_text(tasks: &TaskList, scan: HandoffScan) -> String {
     let open: Vec<String> = open_tasks(tasks)
         .map(|task| {
             let owner = task.owner.as_deref().unwrap_or("no owner");
@@ -126,7 +130,7 @@ pub(super) fn stalled_text(tasks: &TaskList) -> String {
                 "#{} [{}] {} ({owner})",
                 task.id,
                 tasks.state(task).name(),
-                task.subject
+                scan.checked(&task.subject)
             )
         })
         .collect();

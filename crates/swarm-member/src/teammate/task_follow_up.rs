@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use swarm_agent::Injected;
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{AgentEvent, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus};
 use swarm_store::{BlockOn as _, Cursor, StoreError, TaskChange, Team};
 use swarm_team::MemberContext;
@@ -126,7 +127,7 @@ impl TaskFollowUp {
         if forgotten.is_empty() {
             return None;
         }
-        let text = reminder(&forgotten);
+        let text = reminder(&forgotten, self.context.handoff_scan());
         self.reminded.extend(forgotten.iter().map(|task| task.id));
         self.context.emit(AgentEvent::MailIn {
             from: SYSTEM_SENDER.to_owned(),
@@ -152,10 +153,10 @@ pub(crate) fn names(tasks: &[Task]) -> String {
     names.join(", ")
 }
 
-fn reminder(forgotten: &[&Task]) -> String {
+fn reminder(forgotten: &[&Task], scan: HandoffScan) -> String {
     let lines: Vec<String> = forgotten
         .iter()
-        .map(|task| format!("- #{}: {}", task.id, task.subject))
+        .map(|task| format!("- #{}: {}", task.id, scan.checked(&task.subject)))
         .collect();
     format!(
         "You have ended your turn, and this is still in progress in your name:\n{}\n\

@@ -41,6 +41,8 @@ impl TypedTool for TaskGet {
         let team = team.ok_or("there is no team yet, and so no task list")?;
         let text = describe(&*team, &input.task_id).await;
         let text = text.map_err(|error| error.to_string())?;
+        // The file does not say who wrote which part.
+        let text = self.0.handoff_scan().checked(&text);
         Ok(ToolOutput::ok(text, "ok"))
     }
 }

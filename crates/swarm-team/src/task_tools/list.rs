@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{Task, ToolKind, task_numbers};
 use swarm_store::TaskList as StoredTasks;
 use swarm_tools::{NoParameters, ToolContext, ToolOutput, TypedTool, prompt};
@@ -28,13 +29,17 @@ impl TypedTool for TaskList {
         if list.tasks.is_empty() {
             return Ok(ToolOutput::ok("No tasks found", "no tasks"));
         }
-        let lines: Vec<String> = list.tasks.iter().map(|task| line(task, &list)).collect();
+        let lines: Vec<String> = list
+            .tasks
+            .iter()
+            .map(|task| line(task, &list, self.0.handoff_scan()))
+            .collect();
         let count = format!("{} tasks", lines.len());
         Ok(ToolOutput::ok(lines.join("\n"), count))
     }
 }
 
-fn line(task: &Task, list: &StoredTasks) -> String {
+fn line(task: &Task, list: &StoredTasks, scan: HandoffScan) -> String {
     let owner = task
         .owner
         .as_ref()
@@ -47,6 +52,6 @@ fn line(task: &Task, list: &StoredTasks) -> String {
         "#{} [{}] {}{owner}{blocked}",
         task.id,
         list.state(task).name(),
-        task.subject
+        scan.checked(&task.subject)
     )
 }

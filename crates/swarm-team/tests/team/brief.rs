@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use swarm_permissions::PermissionRequest;
+use swarm_permissions::{HandoffScan, PermissionRequest};
 use swarm_protocol::MemberState;
 use swarm_store::BlockOn as _;
 use swarm_team::{open_request, team_brief};
@@ -30,7 +30,7 @@ fn a_brief_names_members_open_tasks_and_requests_in_at_most_2_kib() {
     open_request(&context, &*world.files(), call, Duration::from_hours(1))
         .block_on()
         .unwrap();
-    let brief = |reader: &str| team_brief(&*world.files(), &name(reader)).unwrap();
+    let brief = |reader: &str| team_brief(&*world.files(), &name(reader), HandoffScan::On).unwrap();
     assert_eq!(
         brief("team-lead"),
         "You are team-lead of team crew. Other members (1):\n\
