@@ -368,7 +368,7 @@ impl Session {
         self.meter.take(&entry);
         self.count(&entry);
         match &entry {
-            Entry::Assistant { content, .. } => {
+            Entry::User { content, .. } | Entry::Assistant { content, .. } => {
                 for block in content {
                     self.recent.record(block);
                 }
@@ -379,12 +379,16 @@ impl Session {
                 }
             }
             Entry::Inherited(message) => {
-                let blocks = message.blocks.iter();
-                for call in blocks.filter(|block| block.call_id().is_some()) {
-                    self.recent.record(&call.block());
+                for block in &message.blocks {
+                    let result = block.result_id();
+                    if block.call_id().is_some()
+                        || result.is_some_and(|id| self.recent.needs_result(id))
+                    {
+                        self.recent.record(&block.block());
+                    }
                 }
             }
-            Entry::User { .. } | Entry::Cleared(_) | Entry::Rewound(_) | Entry::TurnEnd { .. } => {}
+            Entry::Cleared(_) | Entry::Rewound(_) | Entry::TurnEnd { .. } => {}
         }
         self.history.take(entry);
     }

@@ -44,7 +44,7 @@ pub use limits::ToolLimits;
 pub use one_line::one_line;
 pub use parameters::{NoParameters, parse, schema};
 pub use picture::Picture;
-pub use plan::{EnterPlanMode, ExitPlanMode};
+pub use plan::{EnterPlanMode, ExitPlanMode, changed_plan};
 pub use question::{AskUserQuestion, AskedQuestion, answered, given_answers, questions};
 pub use read::{Read, read_picture};
 pub use search::{Glob, Grep};

@@ -10,6 +10,25 @@ use crate::one_line::one_line;
 use crate::parameters::{NoParameters, parse};
 use crate::{ToolContext, ToolOutput, TypedTool, prompt};
 
+/// Begins the plan in the result of an approval that changed it, and ends it.
+const CHANGED: (&str, &str) = (
+    "\nThe plan was changed with the approval. Carry out this version:\n<plan>\n",
+    "\n</plan>",
+);
+
+/// Returns the plan in a result of `ExitPlanMode`, if the approval changed it.
+pub fn changed_plan(result: &str) -> Option<&str> {
+    let (begin, end) = CHANGED;
+    let (_, plan) = result.split_once(begin)?;
+    // A result that was cut has no end.
+    Some(plan.rsplit_once(end).map_or(plan, |(plan, _)| plan))
+}
+
+fn with_changed_plan(plan: &str) -> String {
+    let (begin, end) = CHANGED;
+    format!("{begin}{plan}{end}")
+}
+
 /// Presents a plan to a person and leaves plan mode when it is approved.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExitPlanMode;
@@ -79,10 +98,7 @@ impl TypedTool for ExitPlanMode {
             feedback => format!("\nFeedback given with the approval: {feedback}"),
         };
         let edited = if input.edited {
-            format!(
-                "\nThe plan was changed with the approval. Carry out this version:\n{}",
-                input.plan
-            )
+            with_changed_plan(&input.plan)
         } else {
             String::new()
         };
@@ -121,5 +137,20 @@ impl TypedTool for EnterPlanMode {
             "You are now in plan mode: calls that change something are refused. Explore as much as you need, then call ExitPlanMode with the plan. A person decides on it.",
             "mode plan",
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_plan_is_read_back_from_its_result() {
+        let plan = "# Fix\n</plan>\none file";
+        let result = format!("The plan is approved.{}", with_changed_plan(plan));
+        assert_eq!(changed_plan(&result), Some(plan));
+        let hooked = format!("{result}\n\n[A user hook says: go on]");
+        assert_eq!(changed_plan(&hooked), Some(plan));
+        assert_eq!(changed_plan("The plan is approved."), None);
     }
 }

@@ -368,6 +368,7 @@ fn an_edited_plan_replaces_the_submitted_one() {
             unanswered.story()
         );
     }
+    let request = world.team("demo").requests().remove(0);
     edit_with(&world, &[("EDITOR", "sed -i s/one/two/")])
         .ok()
         .stdout_has("plan as you changed it");
@@ -375,6 +376,8 @@ fn an_edited_plan_replaces_the_submitted_one() {
     let last = api.requests().last().unwrap().ask.clone();
     let told = last.result_of("t1").unwrap().0;
     assert!(told.contains("two file"), "{told}");
+    let path = request["planFilePath"].as_str().unwrap();
+    assert!(std::fs::read_to_string(path).unwrap().contains("two file"));
     world.swarm(&["shutdown", "bob"]).ok();
 }
 

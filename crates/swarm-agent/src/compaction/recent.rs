@@ -2,32 +2,65 @@
 
 use serde_json::Value;
 use swarm_model::ContentBlock;
+use swarm_protocol::PLAN_TOOL;
+use swarm_tools::changed_plan;
 
 /// Most files to remember.
 const FILES: usize = 10;
 
-/// The to-do list, the plan, and the files read or changed last.
+/// The to-do list, the approved plan, and the files read or changed last.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     todos: Vec<Value>,
+    /// The plan that was approved last, as it was approved.
     plan: Option<String>,
+    /// The plan that was submitted last, with the id of its call.
+    submitted: Option<(String, String)>,
     /// Paths as the model wrote them, latest last.
     files: Vec<String>,
 }
 
 impl Recent {
-    /// Records a block of the agent, if it is a call.
+    /// Records a block, if it is a call of the agent or the result of one.
     pub(crate) fn record(&mut self, block: &ContentBlock) {
-        let ContentBlock::ToolUse { name, input, .. } = block else {
+        match block {
+            ContentBlock::ToolUse { id, name, input } => self.record_call(id, name, input),
+            ContentBlock::ToolResult {
+                tool_use_id,
+                content,
+                is_error,
+            } => self.record_result(tool_use_id, content, *is_error),
+            _ => {}
+        }
+    }
+
+    /// Returns whether [`Self::record`] needs the result of a call.
+    pub(crate) fn needs_result(&self, id: &str) -> bool {
+        let submitted = self.submitted.as_ref();
+        submitted.is_some_and(|(submitted, _)| submitted == id)
+    }
+
+    fn record_result(&mut self, id: &str, content: &str, is_error: bool) {
+        if !self.needs_result(id) {
             return;
-        };
-        match name.as_str() {
+        }
+        let submitted = self.submitted.take();
+        if let Some((_, plan)) = submitted.filter(|_| !is_error) {
+            self.plan = Some(changed_plan(content).map_or(plan, str::to_owned));
+        }
+    }
+
+    fn record_call(&mut self, id: &str, name: &str, input: &Value) {
+        match name {
             "TodoWrite" => {
                 if let Some(todos) = input["todos"].as_array() {
                     self.todos.clone_from(todos);
                 }
             }
-            "ExitPlanMode" => self.plan = input["plan"].as_str().map(str::to_owned),
+            PLAN_TOOL => {
+                let plan = input["plan"].as_str();
+                self.submitted = plan.map(|plan| (id.to_owned(), plan.to_owned()));
+            }
             "Read" | "Edit" | "Write" => {
                 if let Some(path) = input["file_path"].as_str() {
                     self.record_file(path);
@@ -96,6 +129,33 @@ mod tests {
         let files: Vec<&str> = recent.files().collect();
         assert_eq!(files.len(), FILES);
         assert_eq!(files[..3], ["/5", "/11", "/10"]);
+    }
+
+    #[test]
+    fn the_plan_is_the_one_that_was_approved() {
+        let mut recent = Recent::default();
+        let mut submit = |plan: &str, result: &str, is_error: bool| {
+            recent.record(&call(PLAN_TOOL, json!({ "plan": plan })));
+            recent.record(&ContentBlock::ToolResult {
+                tool_use_id: "toolu_1".into(),
+                content: result.into(),
+                is_error,
+            });
+            recent.plan().map(str::to_owned)
+        };
+        assert_eq!(submit("# Old", "The plan was not approved.", true), None);
+        let plan = submit("# Small", "The plan is approved.", false);
+        assert_eq!(plan.as_deref(), Some("# Small"));
+        let changed = "The plan is approved.\nThe plan was changed with the approval. \
+                       Carry out this version:\n<plan>\n# New\n</plan>";
+        let plan = submit("# Old", changed, false);
+        assert_eq!(plan.as_deref(), Some("# New"));
+        let plan = submit("# Other", "The plan was not approved.", true);
+        assert_eq!(
+            plan.as_deref(),
+            Some("# New"),
+            "the approved plan is still valid"
+        );
     }
 
     #[test]

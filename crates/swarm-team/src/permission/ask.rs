@@ -132,6 +132,7 @@ async fn answered(
                 let Some(outcome) = outcome::recorded(&record, &open.request) else {
                     return Ok(None);
                 };
+                keep_changed_plan(context, team, &open.request, &outcome).await;
                 team.close_request(id).await?;
                 return Ok(Some(outcome));
             }
@@ -158,6 +159,30 @@ async fn answered(
                 .await;
             }
         }
+    }
+}
+
+/// Replaces the file of a plan that the approval changed. A failure is only logged: the model gets
+/// the plan with the result.
+async fn keep_changed_plan(
+    context: &MemberContext,
+    team: &dyn Team,
+    request: &PermissionRequest,
+    outcome: &PermissionOutcome,
+) {
+    let PermissionOutcome::Allow {
+        updated_input: Some(input),
+        ..
+    } = outcome
+    else {
+        return;
+    };
+    let plan = input["plan"].as_str();
+    let plan = plan.filter(|plan| request.tool == PLAN_TOOL && *plan != question::plan_of(request));
+    let Some(plan) = plan else { return };
+    let written = team.write_plan(&context.name, context.spawn_id, plan).await;
+    if let Err(error) = written {
+        tracing::warn!(member = %context.name, %error, "cannot write the changed plan to its file");
     }
 }
 

@@ -124,6 +124,7 @@ async fn p6_a_plan_is_a_file_and_a_question_whose_one_answer_is_bound_to_it() {
     .unwrap();
     let edited = json!({"plan": "# Small", "edited": true});
     assert_eq!(heard(&bob, &world, &open).await, allowed(Some(edited)));
+    assert_eq!(std::fs::read_to_string(plan_file_path).unwrap(), "# Small");
     let open = put_forward(&bob, &world, "# Wrong");
     answered(
         &world,
