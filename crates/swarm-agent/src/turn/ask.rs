@@ -1,11 +1,12 @@
 //! Resolves a verdict to a decision about a call.
 
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
-use swarm_protocol::{MemberState, PLAN_TOOL};
+use swarm_protocol::{MemberState, PLAN_TOOL, ToolKind};
 use swarm_tools::ModeSwitch as _;
 use tokio_util::sync::CancellationToken;
 
 use super::call::overdue;
+use super::dispatch::kind_of;
 use super::types::{NOT_RUN, PreparedCall, Refusal, Verdict};
 use crate::Session;
 
@@ -84,13 +85,24 @@ impl Session {
                         tracing::warn!(agent = %self.parts.name, "ignoring a granted change that is invalid or exceeds the ceiling");
                     }
                 }
-                ready.input = updated_input.unwrap_or(ready.input);
+                if let Some(input) = updated_input {
+                    // The tools that ask a person report what the person said.
+                    let reports = kind_of(&*ready.tool, &input) == ToolKind::Person;
+                    ready.changed = !reports && input != ready.input;
+                    ready.input = input;
+                }
                 match self.decide(ready.clone()) {
                     Verdict::Refuse(why) => Err(why),
                     _ if !ready.input.is_object() => {
                         Err(Refusal::Other("The call was not run: the approval replaced its input with something that is not a JSON object.".to_owned()))
                     }
-                    Verdict::Run(_) | Verdict::Ask { .. } => Ok(ready),
+                    Verdict::Run(_) | Verdict::Ask { .. } => {
+                        if ready.changed {
+                            let line = ready.tool.one_line(&ready.input);
+                            self.notice(format!("changed with the approval: {line}"));
+                        }
+                        Ok(ready)
+                    }
                 }
             }
         }

@@ -13,7 +13,7 @@ use crate::history::INTERRUPTED;
 /// Runs a tool in a separate task: a panic becomes an error result, and a call that does not end
 /// within `grace` after the turn was interrupted is dropped.
 pub(super) async fn run(ready: PreparedCall, context: ToolContext, grace: Duration) -> ToolOutput {
-    let PreparedCall { tool, input } = ready;
+    let PreparedCall { tool, input, .. } = ready;
     let name = tool.name().to_owned();
     let cancel = context.cancel.clone();
     let mut task = JoinSet::new();

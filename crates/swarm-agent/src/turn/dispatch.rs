@@ -194,6 +194,7 @@ impl Session {
             hooked(HookEvent::PostToolUse) || hooked(HookEvent::PostToolUseFailure);
         let input = has_result_hooks.then(|| ready.input.clone());
         *shown = ready.tool.shown(&ready.input);
+        let note = ready.change_note();
         let mut call_context = self.call_context();
         call_context.cancel = cancel.child_token();
         call_context.tool_use_id.clone_from(&call.id);
@@ -208,14 +209,17 @@ impl Session {
             touched.extend(paths);
         }
         add_context(&mut output, &context);
-        let Some(input) = input else { return output };
-        let finished_call = FinishedCall {
-            id: &call.id,
-            tool,
-            input,
-            duration,
-        };
-        self.run_result_hooks(finished_call, output, cancel).await
+        if let Some(input) = input {
+            let finished_call = FinishedCall {
+                id: &call.id,
+                tool,
+                input,
+                duration,
+            };
+            output = self.run_result_hooks(finished_call, output, cancel).await;
+        }
+        output.content.insert_str(0, &note.unwrap_or_default());
+        output
     }
 
     /// Finds the tool, validates the input, and decides about the call.
@@ -246,10 +250,7 @@ impl Session {
         };
         match &call.input {
             CallInput::Object(input) => match tool.check(input, &self.context()) {
-                Ok(()) => Ok(PreparedCall {
-                    tool: Arc::clone(tool),
-                    input: input.clone(),
-                }),
+                Ok(()) => Ok(PreparedCall::new(tool, input.clone())),
                 Err(why) => Err(why),
             },
             CallInput::Unreadable(raw) => Err(format!(
@@ -295,10 +296,7 @@ impl Session {
     /// Returns whether a call that the model did not make may run without asking a person or a
     /// hook.
     pub(crate) fn may_run(&self, tool: &Arc<dyn Tool>, input: &Value) -> bool {
-        let ready = PreparedCall {
-            tool: Arc::clone(tool),
-            input: input.clone(),
-        };
+        let ready = PreparedCall::new(tool, input.clone());
         let hooked = HookEvent::PreToolUse;
         !self.parts.hooks.any(hooked, Some(tool.name()))
             && matches!(self.decide(ready), Verdict::Run(_))
@@ -331,10 +329,7 @@ impl Session {
                 why: format!("it would run `{command}`, and you do not have the tool `Bash`"),
             };
         };
-        let ready = PreparedCall {
-            tool: Arc::clone(bash),
-            input: json!({"command": command}),
-        };
+        let ready = PreparedCall::new(bash, json!({"command": command}));
         let decision = self.with_question(&ready, |question| self.parts.rights.decide(question));
         match decision {
             Decision::Ask { why, suggestions } => Decision::Ask {

@@ -86,10 +86,11 @@ impl Session {
     /// Returns the call with swarm's tool of that name. A tool that the agent's definition does not
     /// include is refused.
     fn foreign(&self, call: &ForeignCall) -> Result<PreparedCall, String> {
-        let tool = match self.parts.tool(&call.tool) {
-            Some(tool) => Arc::clone(tool),
+        let ready = match self.parts.tool(&call.tool) {
+            Some(tool) => PreparedCall::new(tool, call.input.clone()),
             None if matches!(call.kind, ToolKind::Other | ToolKind::Team) => {
-                Arc::new(AnnouncedTool(call.clone()))
+                let tool: Arc<dyn Tool> = Arc::new(AnnouncedTool(call.clone()));
+                PreparedCall::new(&tool, call.input.clone())
             }
             None => {
                 let (name, tool) = (&self.parts.name, &call.tool);
@@ -98,10 +99,7 @@ impl Session {
                 ));
             }
         };
-        Ok(PreparedCall {
-            tool,
-            input: call.input.clone(),
-        })
+        Ok(ready)
     }
 
     async fn run_foreign(
@@ -121,7 +119,10 @@ impl Session {
             assume_read(path, &context);
         }
         id.clone_into(&mut context.tool_use_id);
-        call::run(ready, context, self.parts.limits.cancel_grace).await
+        let note = ready.change_note().unwrap_or_default();
+        let mut output = call::run(ready, context, self.parts.limits.cancel_grace).await;
+        output.content.insert_str(0, &note);
+        output
     }
 }
 

@@ -63,6 +63,28 @@ impl Refusal {
 pub(super) struct PreparedCall {
     pub(super) tool: Arc<dyn Tool>,
     pub(super) input: Value,
+    /// Whether the approval replaced the input of the model.
+    pub(super) changed: bool,
+}
+
+impl PreparedCall {
+    /// Creates a call with the input that the model gave it.
+    pub(super) fn new(tool: &Arc<dyn Tool>, input: Value) -> Self {
+        Self {
+            tool: Arc::clone(tool),
+            input,
+            changed: false,
+        }
+    }
+
+    /// Returns the text before the result of a changed call, for the model. Otherwise the
+    /// conversation would show a result next to another call.
+    pub(super) fn change_note(&self) -> Option<String> {
+        let input = self.changed.then_some(&self.input)?;
+        Some(format!(
+            "[The call was changed with the approval. It was made with this input: {input}]\n"
+        ))
+    }
 }
 
 #[derive(Debug, Default)]

@@ -213,6 +213,16 @@ async fn an_approval_may_change_the_input() {
     let mut session = setup.prompted();
     session.run_turn(on()).await;
     assert_eq!(*log.lock(), ["begin other", "end other"]);
+    // Neither the model nor the person takes the result for that of the call as it was made.
+    let request = setup.model.last_request();
+    let (_, told, failed) = results(request.messages.last().unwrap())[0];
+    let note = r#"[The call was changed with the approval. It was made with this input: {"text":"other"}]"#;
+    assert!(told.starts_with(note) && !failed, "{told}");
+    let notice = |event: &AgentEvent| match event {
+        AgentEvent::Notice { line } => line.starts_with("changed with the approval: Change"),
+        _ => false,
+    };
+    assert!(setup.watcher.events().iter().any(notice));
 
     setup
         .model
