@@ -25,8 +25,8 @@ impl EventSink for NoEvents {
 #[async_trait]
 pub trait PermissionGate: Send + Sync + fmt::Debug {
     /// Requests permission and waits for the decision; without one the outcome is
-    /// [`PermissionOutcome::Deny`]. If `cancel` is cancelled, the request is withdrawn and a later
-    /// decision does not count. The gate reports that the agent waits, because it knows the
+    /// [`PermissionOutcome::Deny`]. If `cancel` is cancelled, the request is withdrawn, unless it has
+    /// already been answered. The gate reports that the agent waits, because it knows the
     /// request's id; the session reports that the agent works again.
     async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome;
 }

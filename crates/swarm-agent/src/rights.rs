@@ -9,6 +9,7 @@ use swarm_permissions::{
 };
 use swarm_protocol::{PermissionMode, partial_debug};
 use swarm_tools::{ModeSwitch, ProtectedPaths};
+use tokio::sync::watch;
 
 /// Origin of granted rules.
 const GRANTED: &str = "session";
@@ -21,6 +22,9 @@ pub struct Rights {
     anchors: Anchors,
     inner: RwLock<Inner>,
     changed: Option<Box<ChangedFn>>,
+    /// Wakes requests that a change may decide. Shared with parent and sub-agents, whose rights
+    /// depend on each other.
+    changes: Arc<watch::Sender<()>>,
 }
 
 type ChangedFn = dyn Fn(&Rights) + Send + Sync;
@@ -124,6 +128,7 @@ impl Rights {
             anchors: Anchors::default(),
             inner: Inner::locked(ceiling, mode, rules),
             changed: None,
+            changes: Arc::new(watch::Sender::new(())),
         }
     }
 
@@ -152,6 +157,7 @@ impl Rights {
         let mode = mode.unwrap_or(PermissionMode::BypassPermissions);
         Self {
             inner: Inner::locked(parent.ceiling(), mode, own),
+            changes: Arc::clone(&parent.changes),
             parent: Some(parent),
             anchors,
             changed: None,
@@ -164,6 +170,11 @@ impl Rights {
         changed(&self);
         self.changed = Some(Box::new(changed));
         self
+    }
+
+    /// Returns a receiver that wakes after changes of these rights or those of related agents.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// Returns the most permissive mode that can be set.
@@ -296,6 +307,7 @@ impl Rights {
         if let Some(changed) = &self.changed {
             changed(self);
         }
+        self.changes.send_replace(());
         result
     }
 }

@@ -377,6 +377,27 @@ fn spawn_asking(world: &World, name: &str) {
 }
 
 #[test]
+fn a_rule_or_mode_decides_the_requests_that_wait() {
+    let (api, world) = asking();
+    spawn_asking(&world, "carol");
+    spawn_asking(&world, "dave");
+    world.swarm(&["mode", "dave", "plan"]).ok();
+    wait_for_state(&world, "dave", "idle");
+    let (told, failed) = api.last_of("dave").unwrap().ask.result_of("t1").unwrap();
+    assert!(failed && told.contains("plan"), "{told}");
+    assert!(!world.project().join("made").exists());
+    world.swarm(&["allow", "Bash(touch:*)"]).ok();
+    for name in ["bob", "carol"] {
+        wait_for_state(&world, name, "idle");
+        let (told, failed) = api.last_of(name).unwrap().ask.result_of("t1").unwrap();
+        assert!(!failed, "{told}");
+    }
+    assert!(world.project().join("made").exists());
+    assert!(world.team("demo").requests().is_empty());
+    world.swarm(&["shutdown", "--all"]).ok();
+}
+
+#[test]
 fn a_request_can_be_named_by_member_by_id_prefix_or_omitted() {
     let (_api, world) = asking();
     spawn_asking(&world, "carol");

@@ -20,14 +20,15 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Result<PreparedCall, Refusal> {
         let not_run = || Err(Refusal::Other(NOT_RUN.to_owned()));
-        let (ready, why, suggestions) = match verdict {
+        let (ready, why, suggestions, by_hook) = match verdict {
             Verdict::Run(ready) => return Ok(ready),
             Verdict::Refuse(why) => return Err(why),
             Verdict::Ask {
                 ready,
                 why,
                 suggestions,
-            } => (ready, why, suggestions),
+                by_hook,
+            } => (ready, why, suggestions, by_hook),
         };
         let line = ready.tool.one_line(&ready.input);
         let request = PermissionRequest {
@@ -49,15 +50,46 @@ impl Session {
                 self.apply(answer, ready)
             };
         }
+        let withdraw = cancel.child_token();
+        let asked = self.parts.gate.ask(request, withdraw.clone());
+        tokio::pin!(asked);
+        let mut decided = None;
         let answer = tokio::select! {
-            answer = self.parts.gate.ask(request, cancel.clone()) => Some(answer),
+            answer = &mut asked => Some(answer),
             () = overdue(cancel, self.parts.limits.cancel_grace) => None,
+            decision = self.decided_by_rights(&ready), if !by_hook => {
+                decided = Some(decision);
+                withdraw.cancel();
+                Some(asked.await)
+            }
         };
         self.state(MemberState::Working, None);
-        match answer {
-            // A decision after the turn was interrupted does not count.
-            Some(answer) if !cancel.is_cancelled() => self.apply(answer, ready),
-            _ => not_run(),
+        // A decision after the turn was interrupted does not count.
+        let answer = answer.filter(|_| !cancel.is_cancelled());
+        match (answer, decided) {
+            (
+                Some(PermissionOutcome::Deny {
+                    answered: false, ..
+                }),
+                Some(decided),
+            ) => decided,
+            // It was answered before the rights changed.
+            (Some(answer), _) => self.apply(answer, ready),
+            (None, _) => not_run(),
+        }
+    }
+
+    /// Resolves once changed rules or a changed mode decide about a call that required approval.
+    async fn decided_by_rights(&self, ready: &PreparedCall) -> Result<PreparedCall, Refusal> {
+        let mut changes = self.parts.rights.changes();
+        loop {
+            match self.decide(ready.clone()) {
+                Verdict::Run(ready) => return Ok(ready),
+                Verdict::Refuse(why) => return Err(why),
+                Verdict::Ask { .. } => {}
+            }
+            // The sender is a part of the rights, so it is not dropped.
+            let _changed = changes.changed().await;
         }
     }
 

@@ -318,6 +318,7 @@ impl Session {
                 ready,
                 why,
                 suggestions,
+                by_hook: false,
             },
         }
     }

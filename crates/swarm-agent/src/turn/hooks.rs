@@ -186,6 +186,21 @@ impl Session {
                 ready,
                 why: why.unwrap_or_else(|| "a hook requires approval".to_owned()),
                 suggestions: Vec::new(),
+                by_hook: true,
+            },
+            (
+                Some((Permission::Ask, _)),
+                Verdict::Ask {
+                    ready,
+                    why,
+                    suggestions,
+                    ..
+                },
+            ) => Verdict::Ask {
+                ready,
+                why,
+                suggestions,
+                by_hook: true,
             },
             (_, verdict) => verdict,
         };

@@ -19,6 +19,8 @@ pub(super) enum Verdict {
         ready: PreparedCall,
         why: String,
         suggestions: Vec<Suggestion>,
+        /// Whether a hook requires approval, so that rules and mode do not decide.
+        by_hook: bool,
     },
     Refuse(Refusal),
 }

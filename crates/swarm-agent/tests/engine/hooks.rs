@@ -16,7 +16,7 @@ use swarm_tools::builtin;
 
 use crate::model::{Reply, call, say};
 use crate::setup::{Setup, hooks_in, on, rights};
-use crate::tools::{acting, disclosing, echo, failing, long, stopping};
+use crate::tools::{Log, acting, change, disclosing, echo, failing, long, stopping};
 
 /// A setup with hooks, given as event, matcher and command line. Each hook records its input and
 /// then runs its command line.
@@ -477,6 +477,28 @@ async fn the_reason_of_a_stop_hook_is_kept_until_the_next_turn() {
     session.deliver(vec![Injected::prompt("and now")]).unwrap();
     assert!(session.run_turn(on()).await.is_finished());
     assert_eq!(session.stop_reason(), None);
+}
+
+#[tokio::test]
+async fn a_rule_does_not_end_an_approval_that_a_hook_requires() {
+    let log = Log::default();
+    let ask = r#"echo '{"hookSpecificOutput": {"permissionDecision": "ask"}}'"#;
+    let mut setup = hooked(vec![change(log.clone())], &[("PreToolUse", "", ask)]);
+    setup.rights = rights(PermissionMode::Default);
+    let input = json!({"text": "1"});
+    setup.model.play([call([("a", "Change", input)])]);
+    let (waiting, rights, cancel) = (setup.gate.waiting.clone(), setup.rights.clone(), on());
+    let mut session = setup.prompted();
+    let stop = cancel.clone();
+    tokio::join!(session.run_turn(cancel), async move {
+        waiting.notified().await;
+        assert!(rights.set_mode(PermissionMode::BypassPermissions));
+        for _ in 0..50 {
+            tokio::task::yield_now().await;
+        }
+        stop.cancel();
+    });
+    assert!(log.lock().is_empty(), "{:?}", log.lock());
 }
 
 #[tokio::test]

@@ -235,6 +235,35 @@ async fn an_approval_may_change_the_input() {
 }
 
 #[tokio::test]
+async fn a_rule_or_a_mode_decides_a_call_that_waits_for_approval() {
+    type Change = fn(&Rights);
+    let changes: [(Change, bool); 2] = [
+        (
+            |rights: &Rights| assert!(rights.grant(&grant("Change"))),
+            true,
+        ),
+        (
+            |rights: &Rights| assert!(rights.set_mode(PermissionMode::DontAsk)),
+            false,
+        ),
+    ];
+    for (change, runs) in changes {
+        let log = Log::default();
+        let setup = asking(&log);
+        let (waiting, rights) = (setup.gate.waiting.clone(), setup.rights.clone());
+        let mut session = setup.prompted();
+        tokio::join!(session.run_turn(on()), async move {
+            waiting.notified().await;
+            assert!(rights.grant(&grant("Other")));
+            tokio::task::yield_now().await;
+            change(&rights);
+        });
+        assert_eq!(setup.gate.asked.lock().len(), 1);
+        assert_eq!(!log.lock().is_empty(), runs, "{:?}", log.lock());
+    }
+}
+
+#[tokio::test]
 async fn deny_rules_apply_to_a_changed_input() {
     let log = Log::default();
     let mut setup = Setup::new(vec![shell(log.clone())]);

@@ -69,7 +69,7 @@ pub trait ChangeSignal: Send {
 
 /// Waits for the answer to an open request. It is valid if a command has recorded it in the team's
 /// journal; a response by mail alone is valid only if another program leads, and only for this
-/// request. After `timeout` the request is denied; on `cancel` it is withdrawn.
+/// request. After `timeout` the request is denied; on `cancel` it is withdrawn if it has no answer.
 ///
 /// # Errors
 /// Errors of the store.
@@ -93,10 +93,18 @@ pub async fn wait_for_answer(
         tokio::select! {
             biased;
             () = cancel.cancelled() => {
+                let withdrawn = PermissionOutcome::unanswered("the request was withdrawn");
+                if team.withdraw_request(id).await? {
+                    return Ok(withdrawn);
+                }
+                // It was answered before.
+                if let Some(answer) = answered(context, team, open).await? {
+                    return Ok(answer);
+                }
                 if !team.withdraw_request(id).await? {
                     team.close_request(id).await?;
                 }
-                return Ok(PermissionOutcome::unanswered("the turn was interrupted"));
+                return Ok(withdrawn);
             }
             () = until(deadline) => {
                 // It may be answered concurrently; the first recorded answer wins.
