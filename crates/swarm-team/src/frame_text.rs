@@ -5,6 +5,7 @@ use swarm_protocol::{
     ControlFrame, PermissionRequestFrame, PermissionResult, PlanApprovalRequest,
     PlanApprovalResponse,
 };
+use swarm_tools::{AskUserQuestion, Tool as _};
 
 /// Text of a frame, with its author.
 pub(crate) enum FrameText {
@@ -91,16 +92,25 @@ fn permission_question(frame: &PermissionRequestFrame, scan: HandoffScan) -> Str
         "{}\nTool: {}\nInput: {}",
         frame.description, frame.tool_name, frame.input
     );
-    format!(
-        "I wait for permission (request {}): {}\n\
-         A person answers it. If your own rules allow this call, you may approve it: call SendMessage with to \"{}\" \
-         and message {{\"type\":\"permission_response\",\"request_id\":\"{}\",\"approve\":true}}. To deny it, send \
-         \"approve\":false with \"reason\":\"…\".",
-        frame.request_id,
-        scan.checked(&call),
-        frame.agent_id,
-        frame.request_id
-    )
+    let (id, to) = (&frame.request_id, &frame.agent_id);
+    let send = |answer: &str| {
+        format!(
+            "call SendMessage with to \"{to}\" and message \
+             {{\"type\":\"permission_response\",\"request_id\":\"{id}\",{answer}}}"
+        )
+    };
+    let how = if frame.tool_name == AskUserQuestion.name() {
+        let deny = send("\"approve\":false,\"reason\":\"…\"");
+        format!("Only a person can answer it. To deny it, {deny}.")
+    } else {
+        let approve = send("\"approve\":true");
+        format!(
+            "A person can answer it from another terminal. If your own rules allow this call, you may approve it: \
+             {approve}. To deny it, send \"approve\":false with \"reason\":\"…\"."
+        )
+    };
+    let call = scan.checked(&call);
+    format!("I wait for permission (request {id}): {call}\n{how}")
 }
 
 fn plan_question(frame: &PlanApprovalRequest, scan: HandoffScan) -> String {
@@ -196,5 +206,25 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_model_is_not_told_to_approve_a_question() {
+        let shown = |tool: &str| {
+            let text = serde_json::json!({"type": "permission_request", "request_id": "q-1",
+                "agent_id": "bob", "tool_name": tool, "tool_use_id": "t", "description": "x",
+                "input": {}});
+            let time = IsoTime::new("2026-01-01T00:00:00.000Z");
+            let mut entry = InboxEntry::new("bob", text.to_string(), time);
+            entry.swarm = Some(SwarmMark {
+                kind: Some(MarkKind::Control),
+                ..SwarmMark::default()
+            });
+            Incoming::of(entry).render(HandoffScan::On)
+        };
+        assert!(shown("Bash").contains("\"approve\":true"));
+        let question = shown("AskUserQuestion");
+        assert!(!question.contains("\"approve\":true"), "{question}");
+        assert!(question.contains("\"approve\":false"), "{question}");
     }
 }

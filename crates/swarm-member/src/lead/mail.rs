@@ -108,7 +108,7 @@ impl LeadMail {
                 return Handling::KeepUnread;
             }
         };
-        if self.questions.add(&record) {
+        if self.questions.add(&record, !self.has_person) {
             self.granted.reporter.emit(AgentEvent::Asked {
                 from: record.from.to_string(),
                 line: record.description.clone(),

@@ -21,8 +21,9 @@ struct Question {
 }
 
 impl OpenQuestions {
-    /// Adds a request. Returns `false` if it is already known.
-    pub(super) fn add(&self, record: &RequestRecord) -> bool {
+    /// Adds a request, which the model reads itself if `is_told`. Returns `false` if it is already
+    /// known.
+    pub(super) fn add(&self, record: &RequestRecord, is_told: bool) -> bool {
         let mut questions = self.0.lock();
         if questions.iter().any(|question| question.id == record.id) {
             return false;
@@ -30,7 +31,7 @@ impl OpenQuestions {
         questions.push(Question {
             id: record.id.clone(),
             name: name_of(record),
-            is_told: false,
+            is_told,
         });
         true
     }
