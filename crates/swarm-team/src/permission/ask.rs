@@ -86,8 +86,9 @@ pub async fn wait_for_answer(
         .into()
         .and_then(|timeout| tokio::time::Instant::now().checked_add(timeout));
     let id = &open.record.id;
+    let mut copies = 0;
     loop {
-        if let Some(answer) = answered(context, team, open).await? {
+        if let Some(answer) = answered(context, team, open, &mut copies).await? {
             return Ok(answer);
         }
         tokio::select! {
@@ -98,7 +99,7 @@ pub async fn wait_for_answer(
                     return Ok(withdrawn);
                 }
                 // It was answered before.
-                if let Some(answer) = answered(context, team, open).await? {
+                if let Some(answer) = answered(context, team, open, &mut copies).await? {
                     return Ok(answer);
                 }
                 if !team.withdraw_request(id).await? {
@@ -124,11 +125,13 @@ async fn until(deadline: Option<tokio::time::Instant>) {
     }
 }
 
-/// Returns the answer, if there is one, and removes the request from the queue.
+/// Returns the answer, if there is one, and removes the request from the queue. `copies` counts the
+/// ignored answers whose copies by mail have not arrived: those need no second report.
 async fn answered(
     context: &MemberContext,
     team: &dyn Team,
     open: &OpenRequest,
+    copies: &mut usize,
 ) -> Result<Option<PermissionOutcome>, StoreError> {
     let id = &open.record.id;
     let key = context.key_of(team).await?;
@@ -144,18 +147,23 @@ async fn answered(
                 team.close_request(id).await?;
                 return Ok(Some(outcome));
             }
-            AnswerLookup::Rejected(why) => Some(why),
+            AnswerLookup::Rejected(why) => {
+                let has_copy = response.as_ref().is_some_and(|mail| mail.is_copy);
+                *copies += usize::from(!has_copy);
+                Some(why)
+            }
             AnswerLookup::Pending if response.is_none() => return Ok(None),
             AnswerLookup::Pending => None,
         };
         match response {
             Some(response) if context.takes_mailed_answers(team).await? => {
-                let outcome = outcome::mailed(&response, &open.request);
+                let outcome = outcome::mailed(&response.frame, &open.request);
                 if record_answer(team, id, for_the_record(&outcome), AnsweredBy::lead()).await? {
                     team.close_request(id).await?;
                     return Ok(Some(outcome));
                 }
             }
+            Some(response) if response.is_copy && why.is_none() && *copies > 0 => *copies -= 1,
             _ => {
                 let why = why.as_deref();
                 report_ignored_answer(
@@ -250,25 +258,33 @@ async fn record_answer(
     }
 }
 
+/// A response by mail.
+struct MailedResponse {
+    frame: ControlFrame,
+    /// Whether it has the form of the copy that swarm mails of a recorded answer.
+    is_copy: bool,
+}
+
 /// Returns the answer from the mail and marks it as read. A lead's mail is left to its mail
 /// handler.
 async fn mailed(
     context: &MemberContext,
     team: &dyn Team,
     id: &RequestId,
-) -> Result<Option<ControlFrame>, StoreError> {
+) -> Result<Option<MailedResponse>, StoreError> {
     if context.is_lead() {
         return Ok(None);
     }
     for incoming in sort_mail(team.take_unread(&context.name).await?) {
         let Incoming { entry, frame } = incoming;
-        let Some(response) = frame.filter(|frame| frame.answered_request() == Some(id)) else {
+        let Some(frame) = frame.filter(|frame| frame.answered_request() == Some(id)) else {
             continue;
         };
+        let is_copy = entry.is_marked_control();
         if let Some(msg_id) = entry.msg_id {
             team.ack(&context.name, &[msg_id]).await?;
         }
-        return Ok(Some(response));
+        return Ok(Some(MailedResponse { frame, is_copy }));
     }
     Ok(None)
 }

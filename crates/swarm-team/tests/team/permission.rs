@@ -12,8 +12,8 @@ use swarm_team::{Incoming, open_request};
 use tokio_util::sync::CancellationToken;
 
 use crate::request_rig::{
-    Bell, LONG, allowed, answered, call, forge, ignored, look, open, queue, tamper, wait, wait_for,
-    yes,
+    Bell, LONG, allowed, answered, call, forge, ignored, look, mail_response, open, queue, success,
+    tamper, wait, wait_for, yes,
 };
 use crate::world::{World, name};
 
@@ -104,6 +104,33 @@ async fn an_answer_without_a_journal_entry_is_ignored_and_the_request_stays_open
     yes(&world, &open, false);
     let answer = wait(bob, &world, &open, LONG).await.unwrap();
     assert_eq!(answer, allowed(&[]));
+}
+
+#[tokio::test]
+async fn an_ignored_answer_and_its_copy_by_mail_are_reported_once() {
+    let world = World::on_files();
+    let bob = world.seat_of_new("bob").context;
+    let open = open(&bob, &world, LONG);
+    let (bell, cancel) = (Bell::default(), CancellationToken::new());
+    let ring = bell.0.clone();
+    let waiting = wait_for(&bob, &world, &open, bell, LONG, &cancel);
+    tokio::pin!(waiting);
+    let approved = json!({"answer": "approved", "always": false});
+    // The answer, its copy, and a response without an answer.
+    for (is_recorded, reported) in [(true, 1), (false, 1), (false, 2)] {
+        if is_recorded {
+            tamper(&world, &open, |record| forge(record, &approved));
+        } else {
+            mail_response(&world, "team-lead", &success(&open.record.id, None));
+        }
+        ring.notify_one();
+        tokio::select! {
+            biased;
+            answer = &mut waiting => panic!("{answer:?}"),
+            () = tokio::task::yield_now() => {}
+        }
+        assert_eq!(ignored(&world), reported);
+    }
 }
 
 #[tokio::test]
