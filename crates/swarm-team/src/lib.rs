@@ -57,7 +57,7 @@ pub use peer_session::{
 };
 pub use permission::{
     AlwaysGrants, ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer_request,
-    early_plan_wait, open_request, wait_for_answer,
+    earlier_answer, early_plan_wait, open_request, wait_for_answer,
 };
 pub use receiver_status::{ReadTime, ReceiverStatus};
 pub use send::{

@@ -160,9 +160,9 @@ impl SendMessageTool {
         if to.trim() == "*" {
             return self.request_of_all(&*team, reason).await;
         }
-        let target = match MemberName::teammate(to.trim()) {
+        let target = match teammate(to) {
             Ok(name) => name,
-            Err(error) => return refused(&error.to_string()),
+            Err(why) => return refused(&why),
         };
         let now = self.context.clock.now();
         match request_shutdown(&*team, &target, now, by_lead(reason)).await {
@@ -229,9 +229,9 @@ impl SendMessageTool {
         let Some(team) = self.context.team() else {
             return refused("there is no team yet");
         };
-        let name = match MemberName::teammate(to.trim()) {
+        let name = match teammate(to) {
             Ok(name) => name,
-            Err(error) => return refused(&error.to_string()),
+            Err(why) => return refused(&why),
         };
         match request_mode(&*team, &name, mode, AnsweredBy::lead_agent()).await {
             Ok(()) => {
@@ -285,6 +285,14 @@ impl SendMessageTool {
             }
         }
     }
+}
+
+/// Returns the teammate that `to` names, or the reason for the model.
+fn teammate(to: &str) -> Result<MemberName, String> {
+    MemberName::teammate(to.trim()).map_err(|_| {
+        let to = to.escape_debug();
+        format!("`{to}` is not a teammate: pass the name of one as `to`")
+    })
 }
 
 /// A request of the lead's model, which the member's model may refuse.

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use swarm_protocol::{
-    Answer, AnsweredBy, ApprovedRequest, ControlFrame, LEAD_NAME, PermissionResponse,
-    PermissionResult, PlanApprovalResponse, RequestKind, RequestRecord, RequestState,
-    SandboxPermissionResponse,
+    Answer, AnsweredBy, ApprovedRequest, ControlFrame, Event, LEAD_NAME, PermissionResponse,
+    PermissionResult, PlanApprovalResponse, RequestId, RequestKind, RequestRecord, RequestState,
+    SandboxPermissionResponse, UnixMs,
 };
 use swarm_store::{Draft, StoreError, Team};
 
@@ -47,6 +47,28 @@ pub async fn answer_request(
         }
     }
     Ok(record)
+}
+
+/// Returns the answer that a request got first, and when. `expired` means that it was withdrawn.
+/// `None` if the journal has no answer to it or cannot be read.
+pub async fn earlier_answer(team: &dyn Team, id: &RequestId) -> Option<(String, UnixMs)> {
+    let events = team.events().await.ok()?.entries;
+    let number = id.as_str().strip_prefix('p').and_then(|n| n.parse().ok());
+    let numbered = events.iter().find_map(|entry| match &entry.event {
+        Event::RequestOpened {
+            request,
+            number: Some(given),
+            ..
+        } if Some(*given) == number => Some(request.clone()),
+        _ => None,
+    });
+    let id = numbered.as_ref().unwrap_or(id);
+    events.iter().rev().find_map(|entry| match &entry.event {
+        Event::RequestAnswered {
+            request, answer, ..
+        } if request == id || request.short() == id.as_str() => Some((answer.clone(), entry.at)),
+        _ => None,
+    })
 }
 
 async fn record_answer(

@@ -7,7 +7,7 @@ use swarm_protocol::{
 use swarm_store::Team;
 use swarm_tools::{CallHost, MemberCall};
 
-use super::answer::answer_request;
+use super::answer::{answer_request, earlier_answer};
 use crate::MemberContext;
 use crate::send::error_for_model;
 
@@ -107,10 +107,20 @@ async fn open_request_of(
         return Err("only the team lead answers requests".to_owned());
     }
     let team = context.team().ok_or("there is no team yet")?;
-    let record = team
-        .request(id)
-        .await
-        .map_err(|error| error_for_model(&error))?;
+    let record = match team.request(id).await {
+        Ok(record) => record,
+        Err(error) => {
+            return Err(match earlier_answer(&*team, id).await {
+                Some((answer, _)) if answer == "expired" => {
+                    format!("request {id} was withdrawn: nobody waits for an answer")
+                }
+                Some((answer, _)) => {
+                    format!("request {id} is already {answer}, and the first answer counts")
+                }
+                None => error_for_model(&error),
+            });
+        }
+    };
     if record.from.as_str() != to.trim() {
         return Err(format!(
             "request {id} is from {}, not from {to}",

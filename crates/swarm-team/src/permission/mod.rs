@@ -11,7 +11,7 @@ mod outcome;
 mod question;
 
 pub use always::AlwaysGrants;
-pub use answer::answer_request;
+pub use answer::{answer_request, earlier_answer};
 pub use ask::{ChangeSignal, OpenRequest, open_request, wait_for_answer};
 pub use foreign::{adopt_request, adopt_requests, early_plan_wait};
 pub(crate) use lead_agent::{answer_call, answer_plan};

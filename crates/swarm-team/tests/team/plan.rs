@@ -240,6 +240,14 @@ async fn the_leads_model_decides_about_plans_and_denies_calls_that_it_could_not_
         PermissionOutcome::Deny { .. }
     ));
 
+    // The member has read the answer, so the request is no longer in the queue.
+    let late = say(&open.record, plan, true).await;
+    assert!(
+        late.content.contains("is already denied"),
+        "{}",
+        late.content
+    );
+
     let mut request = open.request.clone();
     request.next_mode = None;
     request.input = json!({"plan": "# Small"});

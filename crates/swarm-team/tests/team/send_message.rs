@@ -286,6 +286,17 @@ async fn a_shutdown_request_goes_to_no_lead_and_no_stranger() {
 }
 
 #[tokio::test]
+async fn a_mode_is_set_for_one_teammate() {
+    let world = World::new();
+    let tool = SendMessageTool::for_lead(world.lead().context);
+    for to in ["team-lead", "*"] {
+        let input = json!({"to": to, "message": {"type": "mode_set_request", "mode": "plan"}});
+        let refused = refusal(&call(&tool, input).await);
+        assert!(refused.contains("is not a teammate"), "{refused}");
+    }
+}
+
+#[tokio::test]
 async fn only_the_lead_asks_a_member_to_stop() {
     let (world, bob) = new_mate("bob");
     world.join("alice");

@@ -1,12 +1,9 @@
 //! `swarm approve` and `swarm deny`.
 
 use serde_json::Value;
-use swarm_protocol::{
-    Answer, AnsweredBy, ErrorKind, Event, RequestId, RequestKind, RequestRecord, RequestState,
-    UnixMs,
-};
+use swarm_protocol::{Answer, AnsweredBy, ErrorKind, RequestKind, RequestRecord, RequestState};
 use swarm_store::{BlockOn as _, StoreError, Team};
-use swarm_team::answer_request;
+use swarm_team::{answer_request, earlier_answer};
 
 use super::edit::edited;
 use super::list::pending;
@@ -219,7 +216,7 @@ fn explained(app: &App, team: &dyn Team, error: StoreError) -> Failure {
     else {
         return error.into();
     };
-    let Some((answer, at)) = earlier_answer(team, id) else {
+    let Some((answer, at)) = earlier_answer(team, id).block_on() else {
         return error.into();
     };
     let ago = age(app.clock.now(), at);
@@ -234,27 +231,6 @@ fn explained(app: &App, team: &dyn Team, error: StoreError) -> Failure {
     };
     Failure::conflict(message)
         .with_hint("nothing was changed; run `swarm requests` to list pending requests")
-}
-
-/// Returns the answer that won, and when it was given.
-fn earlier_answer(team: &dyn Team, id: &RequestId) -> Option<(String, UnixMs)> {
-    let events = team.events().block_on().ok()?.entries;
-    let number = id.as_str().strip_prefix('p').and_then(|n| n.parse().ok());
-    let numbered = events.iter().find_map(|entry| match &entry.event {
-        Event::RequestOpened {
-            request,
-            number: Some(given),
-            ..
-        } if Some(*given) == number => Some(request.clone()),
-        _ => None,
-    });
-    let id = numbered.as_ref().unwrap_or(id);
-    events.iter().rev().find_map(|entry| match &entry.event {
-        Event::RequestAnswered {
-            request, answer, ..
-        } if request == id || request.short() == id.as_str() => Some((answer.clone(), entry.at)),
-        _ => None,
-    })
 }
 
 fn show(app: &App, record: &RequestRecord, verdict: &str, more: &str) -> Result<()> {
