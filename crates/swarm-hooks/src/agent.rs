@@ -78,6 +78,14 @@ impl AgentHooks {
         (self.input)()
     }
 
+    /// Like [`Self::input`], on the blocking pool: the current task is read from a store that may not answer.
+    async fn input_apart(&self) -> HookInput {
+        let input = Arc::clone(&self.input);
+        let found = tokio::task::spawn_blocking(move || input()).await;
+        // It fails if the runtime shuts down, when no hook is run.
+        found.unwrap_or_default()
+    }
+
     /// Returns the event fired at the end of this agent's turn.
     pub fn end_event(&self) -> HookEvent {
         if self.subagent {
@@ -115,7 +123,7 @@ impl AgentHooks {
         if !self.any(event, matched) {
             return HookOutcome::default();
         }
-        let mut input = self.input();
+        let mut input = self.input_apart().await;
         refine(&mut input);
         self.hooks
             .run(event, matched, &input, &fields, cancel)
@@ -147,7 +155,7 @@ impl AgentHooks {
         if !self.any(event, None) {
             return HookOutcome::default();
         }
-        let input = self.input();
+        let input = self.input_apart().await;
         let fields = json!({
             "task_id": task.id,
             "task_subject": task.subject,

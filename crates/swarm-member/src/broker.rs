@@ -8,7 +8,7 @@ use swarm_agent::PermissionGate;
 use swarm_os::DirectoryWatcher;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{MemberState, PLAN_TOOL, RequestRecord, RequestState};
-use swarm_store::{BlockOn as _, StoreError, Team, Topic};
+use swarm_store::{StoreError, Team, Topic};
 use swarm_team::{MemberContext, open_request, wait_for_answer};
 use tokio_util::sync::CancellationToken;
 
@@ -109,8 +109,9 @@ fn waiting_for(record: &RequestRecord) -> (MemberState, String) {
 
 /// Returns the state of a member with an open request, with its detail. `None` if it has none or
 /// the queue cannot be read.
-pub(crate) fn waiting_state(context: &MemberContext) -> Option<(MemberState, String)> {
-    let queue = context.team()?.requests().block_on().ok()?;
+pub(crate) async fn waiting_state(context: &MemberContext) -> Option<(MemberState, String)> {
+    let team = context.team()?;
+    let queue = team.requests().await.ok()?;
     let open = queue.requests.iter().find(|record| {
         record.state == RequestState::Open && record.spawn_id == Some(context.spawn_id)
     });

@@ -7,7 +7,6 @@ use serde_json::json;
 use swarm_agent::{AgentError, Injected, TurnOutcome};
 use swarm_permissions::HookEvent;
 use swarm_protocol::{Event, MemberState};
-use swarm_store::BlockOn as _;
 use swarm_team::{Incoming, MemberContext};
 use swarm_tools::{ChangedFile, Restoration};
 use tokio_util::sync::CancellationToken;
@@ -140,7 +139,8 @@ impl<R: Role> MemberLoop<R> {
             Compacted::Failed(reason) => {
                 self.reporter.notice(reason.as_str());
                 let member = self.mail.context.name.clone();
-                self.journal(Event::CompactionFailed { member, reason });
+                self.journal(Event::CompactionFailed { member, reason })
+                    .await;
             }
         }
         self.mail.compaction_done(&ask).await?;
@@ -246,25 +246,27 @@ impl<R: Role> MemberLoop<R> {
         self.reported = None;
         let outcome = self.run_turn().await;
         self.mail.finish_writes().await;
+        self.reporter.posted().await;
         R::turn_ended(self, outcome).await
     }
 
-    pub(crate) fn journal_turn(&self, outcome: &TurnOutcome) {
+    pub(crate) async fn journal_turn(&self, outcome: &TurnOutcome) {
         self.journal(Event::TurnEnded {
             member: self.mail.context.name.clone(),
             outcome: outcome.word().to_owned(),
             usage: outcome.spent.usage,
             model: self.model.clone(),
-        });
+        })
+        .await;
     }
 
     /// Adds an event to the journal. A failure is only logged.
-    pub(crate) fn journal(&self, event: Event) {
+    pub(crate) async fn journal(&self, event: Event) {
         let context = &self.mail.context;
         let Some(team) = context.team() else {
             return;
         };
-        if let Err(error) = team.journal(event).block_on() {
+        if let Err(error) = team.journal(event).await {
             tracing::warn!(team = %team.name(), member = %context.name, %error, "event not journalled");
         }
     }
@@ -329,6 +331,7 @@ impl<R: Role> MemberLoop<R> {
         });
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
+            () = self.role.lease_lost() => {}
             () = self.stop.cancelled() => {}
         }
     }

@@ -4,14 +4,14 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use parking_lot::Mutex;
 use swarm_agent::{EventSink, TurnOutcome, TurnStop};
 use swarm_protocol::{AgentEvent, Clock, LEAD_NAME, MemberName, MemberState, Usage, partial_debug};
 use swarm_store::Team;
-use swarm_team::{
-    MemberContext, StateKeeper, enter_compaction, enter_sub_agent, tell_of_repetition,
-};
+use swarm_team::{MemberContext, StateKeeper, TeamNews};
 use swarm_ui::PaneView;
+use tokio_util::task::TaskTracker;
 
 pub(crate) struct ReporterParts {
     pub(crate) clock: Arc<dyn Clock>,
@@ -27,6 +27,8 @@ pub(crate) struct ReporterParts {
 pub(crate) struct Reporter {
     parts: ReporterParts,
     sums: Mutex<Sums>,
+    /// News for the team that wait for the store.
+    posting: TaskTracker,
 }
 
 /// Totals over events.
@@ -43,6 +45,7 @@ impl Reporter {
         Self {
             parts,
             sums: Mutex::default(),
+            posting: TaskTracker::new(),
         }
     }
 
@@ -67,8 +70,15 @@ impl Reporter {
         }
     }
 
-    /// Waits until the reported state is written.
+    /// Waits until the team has all news of the events so far.
+    pub(crate) async fn posted(&self) {
+        self.posting.close();
+        self.posting.wait().await;
+    }
+
+    /// Waits until the reported state and the news of events are written.
     pub(crate) async fn written(&self) {
+        self.posted().await;
         let keeper = self.parts.keeper.clone();
         let finished = tokio::task::spawn_blocking(move || keeper.finish());
         // It fails only if the runtime shuts down.
@@ -113,10 +123,13 @@ impl EventSink for Reporter {
     fn emit(&self, event: AgentEvent) {
         self.show(&event);
         let team = (self.parts.team)();
-        if let Some(team) = &team {
-            enter_sub_agent(&**team, &self.parts.name, &event);
-            enter_compaction(&**team, &self.parts.name, &event);
-            tell_of_repetition(&**team, &self.parts.name, &event);
+        if let (Some(team), Some(news)) = (&team, TeamNews::of(&self.parts.name, &event)) {
+            let team = Arc::clone(team);
+            let mut posting = async move { news.post(&*team).await }.boxed();
+            // A store that does not answer at once must not delay the agent.
+            if (&mut posting).now_or_never().is_none() {
+                self.posting.spawn(posting);
+            }
         }
         self.parts
             .keeper

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use swarm_agent::{
     AgentError, AgentRuntime, Injected, ModelFactory, Session, SubAgents, TurnOutcome, TurnSignals,
     or_never,
@@ -43,6 +44,9 @@ pub(crate) trait Role: Sized {
         true
     }
 
+    /// Resolves when the lease of this process is lost: other processes count the member as dead.
+    fn lease_lost(&self) -> BoxFuture<'static, ()>;
+
     /// Runs at the beginning of each step, before the mail is read.
     async fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Self::End>, Self::Error>;
 
@@ -76,7 +80,7 @@ pub(crate) trait Role: Sized {
     /// The state that a waiting member without background work reports.
     async fn idle_state(&mut self) -> (MemberState, Option<String>);
 
-    fn turn_begins(&mut self, _turn: &Turn) {}
+    async fn turn_begins(&mut self, _turn: &Turn) {}
 
     /// Runs once the first request of a turn is on its way.
     fn request_sent(&mut self, _turn: &Turn) {}
@@ -84,6 +88,7 @@ pub(crate) trait Role: Sized {
     /// Waits for the next event during a turn. Dropping the future loses nothing.
     async fn turn_event(&mut self, turn: &Turn) -> Self::TurnEvent;
 
+    /// Handles an event while the turn continues. It may wait for the store.
     async fn on_turn_event(&mut self, turn: &Turn, event: Self::TurnEvent);
 
     async fn on_turn_mail(&mut self, turn: &Turn);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_agent::{TurnOutcome, TurnSignals};
+use tokio_util::sync::CancellationToken;
 
 use crate::person::Person;
 use crate::role::{Compacted, InboxWatch, MemberLoop, Role, Turn};
@@ -19,7 +20,7 @@ impl<R: Role> MemberLoop<R> {
     /// person; the role interrupts or suspends it.
     pub(crate) async fn run_turn(&mut self) -> TurnOutcome {
         let turn = self.new_turn();
-        self.role.turn_begins(&turn);
+        self.role.turn_begins(&turn).await;
         let (runtime, signals) = (self.runtime.as_ref(), turn.signals.clone());
         let running = self.session.run_turn_with(runtime, signals);
         tokio::pin!(running);
@@ -72,21 +73,50 @@ impl<R: Role> MemberLoop<R> {
     }
 }
 
-/// Runs work on the conversation to its end while watching mail, the terminal and the role.
+/// Runs work on the conversation to its end while watching the lease, mail, the terminal and the role. Handlers may
+/// wait for a hub that does not answer, so the work, the lease and the terminal do not wait for them. A handler that
+/// has begun is completed: it may have acknowledged mail.
 async fn watched<R: Role, T>(
-    mut running: Pin<&mut impl Future<Output = T>>,
+    running: Pin<&mut impl Future<Output = T>>,
     role: &mut R,
     inbox: &mut InboxWatch,
     person: &mut Person,
     turn: &Turn,
 ) -> T {
-    loop {
+    let over = CancellationToken::new();
+    let lost = role.lease_lost();
+    let work = async {
+        let outcome = running.await;
+        over.cancel();
+        outcome
+    };
+    let lease = async {
         tokio::select! {
-            biased;
-            outcome = &mut running => return outcome,
-            event = role.turn_event(turn) => role.on_turn_event(turn, event).await,
-            () = inbox.changed(), if !turn.is_cancelled() => role.on_turn_mail(turn).await,
-            input = person.next() => turn.take_input(person, input).await,
+            () = over.cancelled() => {}
+            () = lost => turn.signals.cancel.cancel(),
         }
-    }
+    };
+    let events = async {
+        loop {
+            tokio::select! {
+                biased;
+                () = over.cancelled() => return,
+                // Looks at the conditions again.
+                () = turn.signals.cancel.cancelled(), if !turn.is_cancelled() => {}
+                event = role.turn_event(turn) => role.on_turn_event(turn, event).await,
+                () = inbox.changed(), if !turn.is_cancelled() => role.on_turn_mail(turn).await,
+            }
+        }
+    };
+    let inputs = async {
+        loop {
+            tokio::select! {
+                biased;
+                () = over.cancelled() => return,
+                input = person.next() => turn.take_input(person, input).await,
+            }
+        }
+    };
+    let (outcome, (), (), ()) = tokio::join!(biased; work, lease, events, inputs);
+    outcome
 }

@@ -41,7 +41,7 @@ pub use keys::VerifyKey;
 pub use lease::{Lease, LeaseEnd};
 pub use limits::StoreLimits;
 pub use mailbox::{Draft, Inbox, Posted, summary_of};
-pub use memory::{Hold, MemoryStore};
+pub use memory::{Hold, MemoryStore, Silence};
 pub use nats::{HubReport, HubSettings, LeaseTerms};
 pub use reconcile::{Departure, ReconcileReport, RolledBack, is_stopped_by_person};
 pub use records::{Announced, NodeView, Nodes, Orders, Sessions};

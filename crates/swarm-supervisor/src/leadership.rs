@@ -4,6 +4,7 @@ use parking_lot::Mutex;
 use swarm_protocol::{Event, LifeKind, LifeRecord, MemberName, SessionId, SpawnId, TeamName};
 use swarm_store::{BlockOn as _, Lease, NewTeam, StoreError};
 use swarm_team::TeamCreator;
+use tokio::sync::Notify;
 
 use crate::{LeadStanding, SpawnContext, lead_standing};
 
@@ -41,6 +42,8 @@ pub struct Leadership {
     implicit: TeamName,
     model: String,
     held: Mutex<Option<Held>>,
+    /// Notified when a lease is taken.
+    taken: Notify,
 }
 
 #[derive(Debug)]
@@ -66,6 +69,7 @@ impl Leadership {
             implicit,
             model,
             held: Mutex::new(None),
+            taken: Notify::new(),
         }
     }
 
@@ -100,6 +104,7 @@ impl Leadership {
             asked: name.clone(),
             life,
         });
+        self.taken.notify_waiters();
         Ok(name)
     }
 
@@ -186,15 +191,26 @@ impl Leadership {
             team,
             life,
         });
+        self.taken.notify_waiters();
         Ok(())
     }
 
-    /// Resolves when the lease of the lead is lost: its members park, and changes are refused.
+    /// Resolves when the lease of the lead is lost, also if it is taken only now: its members park, and changes are
+    /// refused.
     pub async fn lost(&self) {
-        let lost = self.held.lock().as_ref().map(|held| held.life.lost());
-        match lost {
-            Some(lost) => lost.await,
-            None => std::future::pending().await,
+        loop {
+            let taken = self.taken.notified();
+            let lost = self.held.lock().as_ref().map(|held| held.life.lost());
+            let lost = async {
+                match lost {
+                    Some(lost) => lost.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = lost => return,
+                () = taken => {}
+            }
         }
     }
 

@@ -68,7 +68,7 @@ pub(crate) use shutdown::reject_shutdown;
 pub use shutdown::{PendingShutdown, ShutdownAsk, approve_shutdown, request_shutdown};
 pub use spending::{BudgetUse, CostSum, TeamSpending, budget_uses, current_task, uses_of};
 pub use state_keeper::StateKeeper;
-pub use sub_agent_event::{enter_compaction, enter_sub_agent, tell_of_repetition};
+pub use sub_agent_event::TeamNews;
 pub use task_checks::check_line;
 pub use task_hooks::created_hooks;
 pub use task_tools::task_tools;

@@ -1,79 +1,94 @@
 //! Events of an agent for its team: ends of sub-agents, compactions, and repeated calls.
 
 use swarm_protocol::{AgentEvent, Event, MemberName, defang};
-use swarm_store::{BlockOn as _, Draft, Team};
+use swarm_store::{Draft, Team};
 
-/// Records in the journal that a sub-agent of `member` has ended; ignores other events. A failure
-/// is only logged.
-pub fn enter_sub_agent(team: &dyn Team, member: &MemberName, event: &AgentEvent) {
-    let AgentEvent::SubAgentEnded {
-        id,
-        agent_type,
-        outcome,
-        usage,
-        model,
-        ..
-    } = event
-    else {
-        return;
-    };
-    let entered = team
-        .journal(Event::SubAgentEnded {
-            member: member.clone(),
-            agent: id.clone(),
-            agent_type: agent_type.clone(),
-            outcome: outcome.clone(),
-            usage: *usage,
-            model: model.clone(),
-        })
-        .block_on();
-    if let Err(error) = entered {
-        tracing::warn!(team = %team.name(), %member, %error, "cannot record the end of a sub-agent in the journal");
-    }
+/// What a team learns of an event of a member's agent.
+#[derive(Debug)]
+pub struct TeamNews {
+    member: MemberName,
+    content: Content,
 }
 
-/// Records a compaction of the member's own conversation.
-pub fn enter_compaction(team: &dyn Team, member: &MemberName, event: &AgentEvent) {
-    let AgentEvent::Compacted {
-        trigger,
-        before,
-        after,
-    } = event
-    else {
-        return;
-    };
-    let entered = team
-        .journal(Event::Compacted {
+#[derive(Debug)]
+enum Content {
+    /// An entry of the journal.
+    Entry(Event),
+    /// A message to the lead.
+    Message(Draft),
+}
+
+impl TeamNews {
+    /// Returns what the team of `member` learns of an event: the end of a sub-agent, a compaction, and calls that are
+    /// made over and over. `None` for other events.
+    pub fn of(member: &MemberName, event: &AgentEvent) -> Option<Self> {
+        let content = match event {
+            AgentEvent::SubAgentEnded {
+                id,
+                agent_type,
+                outcome,
+                usage,
+                model,
+                ..
+            } => Content::Entry(Event::SubAgentEnded {
+                member: member.clone(),
+                agent: id.clone(),
+                agent_type: agent_type.clone(),
+                outcome: outcome.clone(),
+                usage: *usage,
+                model: model.clone(),
+            }),
+            AgentEvent::Compacted {
+                trigger,
+                before,
+                after,
+            } => Content::Entry(Event::Compacted {
+                member: member.clone(),
+                trigger: trigger.clone(),
+                pre_tokens: *before,
+                tokens: *after,
+            }),
+            event => Content::Message(repetition(member, event)?),
+        };
+        Some(Self {
             member: member.clone(),
-            trigger: trigger.clone(),
-            pre_tokens: *before,
-            tokens: *after,
+            content,
         })
-        .block_on();
-    if let Err(error) = entered {
-        tracing::warn!(team = %team.name(), %member, %error, "cannot record a compaction in the journal");
+    }
+
+    /// Adds it to the journal, or sends it to the lead. A failure is only logged.
+    pub async fn post(self, team: &dyn Team) {
+        let posted = match self.content {
+            Content::Entry(event) => team.journal(event).await,
+            Content::Message(draft) => team.send(&MemberName::lead(), draft).await.map(drop),
+        };
+        if let Err(error) = posted {
+            tracing::warn!(team = %team.name(), member = %self.member, %error, "the team was not told of an event");
+        }
     }
 }
 
 /// Tells the lead that a member, or a sub-agent of it, makes the same call over and over. A lead is
 /// not told about itself.
-pub fn tell_of_repetition(team: &dyn Team, member: &MemberName, event: &AgentEvent) {
-    let (who, event) = match event {
-        AgentEvent::SubAgentEvent { event, .. } => (format!("A sub-agent of {member}"), &**event),
-        event => (member.to_string(), event),
+fn repetition(member: &MemberName, event: &AgentEvent) -> Option<Draft> {
+    let (is_of_sub_agent, event) = match event {
+        AgentEvent::SubAgentEvent { event, .. } => (true, &**event),
+        event => (false, event),
     };
     let AgentEvent::CallRepeated { tool, input, times } = event else {
-        return;
+        return None;
     };
     if member.is_lead() {
-        return;
+        return None;
     }
+    let who = if is_of_sub_agent {
+        format!("A sub-agent of {member}")
+    } else {
+        member.to_string()
+    };
     let text = format!(
         "{who} has made the same call {times} times in a row: {tool} {}. If it is stuck, tell it what to do instead.",
         defang(input)
     );
-    let message = Draft::system(text).summarized();
-    if let Err(error) = team.send(&MemberName::lead(), message).block_on() {
-        tracing::warn!(team = %team.name(), %member, %error, "the lead was not told about a repeated call");
-    }
+    Some(Draft::system(text).summarized())
 }

@@ -1,7 +1,11 @@
 //! The role of a lead: supervises its members and decides when the work of the run is finished.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use swarm_agent::{Injected, TurnOutcome, TurnStop, or_never};
 use swarm_protocol::{AgentId, MemberState, TeamConfig};
 use swarm_store::{MemberView, TaskList, Team};
@@ -37,9 +41,6 @@ enum FinalReport {
     /// It was asked, once.
     Requested,
 }
-
-/// The lease of the lead was lost during a turn.
-pub(super) struct LeaseLost;
 
 pub(super) struct LeadRole {
     pub(super) parts: LeadParts,
@@ -148,11 +149,16 @@ impl LeadRole {
 impl Role for LeadRole {
     type End = Outcome;
     type Error = LeadError;
-    type TurnEvent = LeaseLost;
+    type TurnEvent = Infallible;
 
     /// Only the prompt of a run passes through the hooks.
     fn mail_fires_prompt_hooks(&self) -> bool {
         self.parts.is_interactive
+    }
+
+    fn lease_lost(&self) -> BoxFuture<'static, ()> {
+        let leadership = Arc::clone(&self.leadership);
+        async move { leadership.lost().await }.boxed()
     }
 
     async fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Outcome>, LeadError> {
@@ -234,21 +240,17 @@ impl Role for LeadRole {
         (MemberState::Idle, detail.map(str::to_owned))
     }
 
-    fn turn_begins(&mut self, _turn: &Turn) {
+    async fn turn_begins(&mut self, _turn: &Turn) {
         self.awaits_person = false;
         self.commands_until = None;
     }
 
-    async fn turn_event(&mut self, turn: &Turn) -> LeaseLost {
-        if turn.is_cancelled() {
-            return std::future::pending().await;
-        }
-        self.leadership.lost().await;
-        LeaseLost
+    async fn turn_event(&mut self, _turn: &Turn) -> Infallible {
+        pending().await
     }
 
-    async fn on_turn_event(&mut self, turn: &Turn, _event: LeaseLost) {
-        turn.signals.cancel.cancel();
+    async fn on_turn_event(&mut self, _turn: &Turn, event: Infallible) {
+        match event {}
     }
 
     /// Frames are handled immediately; messages wait.
@@ -265,7 +267,7 @@ impl Role for LeadRole {
         // Without it nothing can be recorded, and the hub may be out of reach.
         member.role.leadership.require_lease()?;
         member.update_caller();
-        member.journal_turn(&outcome);
+        member.journal_turn(&outcome).await;
         show_unanswered(member.context(), &member.reporter).await;
         let is_finished = member.is_work_finished().await?;
         let role = &mut member.role;

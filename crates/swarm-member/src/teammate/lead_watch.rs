@@ -5,7 +5,7 @@ use std::sync::Arc;
 use swarm_agent::or_never;
 use swarm_os::{DirectoryWatcher, Liveness};
 use swarm_protocol::{LeadProcess, MemberName, MemberState, OnLost, TeamConfig};
-use swarm_store::{BlockOn as _, LeaseEnd, StoreError, Team, Topic, process};
+use swarm_store::{LeaseEnd, StoreError, Team, Topic, process};
 
 use crate::either_change::EitherChange;
 use crate::teammate::suspension::loss;
@@ -56,22 +56,24 @@ impl LeadWatch {
 
     /// Returns the dead lead process; `None` while it is running, if that is unknown, and in a team
     /// that a person leads from the shell.
-    pub(crate) fn lost(&mut self) -> Option<LeadProcess> {
-        let looked = self.team.config().block_on();
-        let looked = looked.and_then(|roster| self.check(roster.lead_process));
+    pub(crate) async fn lost(&mut self) -> Option<LeadProcess> {
+        let looked = match self.team.config().await {
+            Ok(roster) => self.check(roster.lead_process).await,
+            Err(error) => Err(error),
+        };
         self.keep(looked)
     }
 
     /// The lost lead according to a roster that was just read. Without a roster, uses the last
     /// result. `None` for a member that does not need a lead.
-    pub(crate) fn lost_in(&mut self, roster: Option<&TeamConfig>) -> Option<LeadProcess> {
+    pub(crate) async fn lost_in(&mut self, roster: Option<&TeamConfig>) -> Option<LeadProcess> {
         if self.on_lost == OnLost::Continue {
             return None;
         }
         let Some(roster) = roster else {
             return self.lost.clone();
         };
-        let looked = self.check(roster.lead_process.clone());
+        let looked = self.check(roster.lead_process.clone()).await;
         self.keep(looked)
     }
 
@@ -86,11 +88,14 @@ impl LeadWatch {
         self.lost.clone()
     }
 
-    fn check(&mut self, lead: Option<LeadProcess>) -> Result<Option<LeadProcess>, StoreError> {
+    async fn check(
+        &mut self,
+        lead: Option<LeadProcess>,
+    ) -> Result<Option<LeadProcess>, StoreError> {
         let Some(lead) = lead else {
             return Ok(None);
         };
-        let is_lost = match self.team.lease(&MemberName::lead()).block_on()? {
+        let is_lost = match self.team.lease(&MemberName::lead()).await? {
             Liveness::Alive => {
                 self.await_release();
                 false
@@ -150,11 +155,11 @@ impl LeadWatch {
     }
 
     /// Checks the lead during a turn; `None` if the turn does not depend on it.
-    pub(crate) fn check_in_turn(&mut self) -> Option<LeadCheck> {
+    pub(crate) async fn check_in_turn(&mut self) -> Option<LeadCheck> {
         let was_lost = self.in_turn?;
-        let mut lost = self.lost();
+        let mut lost = self.lost().await;
         if lost.is_some() && self.watch_for_change() {
-            lost = self.lost();
+            lost = self.lost().await;
         }
         let is_lost = lost.is_some();
         self.in_turn = Some(is_lost);

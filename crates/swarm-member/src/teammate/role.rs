@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use swarm_agent::{TurnOutcome, or_never};
 use swarm_protocol::{
     Event, LeadProcess, MemberState, OnLost, RequestId, ShutdownRequest, TeamConfig,
@@ -58,13 +60,16 @@ pub(crate) enum TurnEvent {
     Lead,
     /// The pause mark may have changed.
     Pause,
-    LeaseLost,
 }
 
 impl Role for TeammateRole {
     type End = Ending;
     type Error = TeammateError;
     type TurnEvent = TurnEvent;
+
+    fn lease_lost(&self) -> BoxFuture<'static, ()> {
+        self.lease.lost().boxed()
+    }
 
     async fn begin_step(member: &mut MemberLoop<Self>) -> Result<Option<Ending>, TeammateError> {
         if member.stop.is_cancelled() {
@@ -75,12 +80,12 @@ impl Role for TeammateRole {
         if member.role.lease.is_lost() {
             return Ok(Some(member.park_without_lease().await));
         }
-        let roster = member.roster().await?;
-        if !member.is_in(roster.as_ref()) {
+        let roster = roster(&*member.role.team, member.context()).await?;
+        if !is_in(member.context(), roster.as_ref()) {
             return Ok(Some(Ending::Removed));
         }
-        member.role.lost = member.role.lead.lost_in(roster.as_ref());
-        member.update_suspension(roster.as_ref());
+        member.role.lost = member.role.lead.lost_in(roster.as_ref()).await;
+        member.update_suspension(roster.as_ref()).await;
         member.role.reports.send().await;
         Ok(None)
     }
@@ -159,8 +164,8 @@ impl Role for TeammateRole {
         self.reports.idle_state().await
     }
 
-    fn turn_begins(&mut self, turn: &Turn) {
-        self.reports.turn_begins();
+    async fn turn_begins(&mut self, turn: &Turn) {
+        self.reports.turn_begins().await;
         let (context, team) = (Arc::clone(&turn.mail.context), Arc::clone(&self.team));
         turn.mail
             .write_later(move || set_active(&context, &*team, true).block_on());
@@ -185,7 +190,6 @@ impl Role for TeammateRole {
         tokio::select! {
             biased;
             at = over => TurnEvent::DeadlineOver(at),
-            () = self.lease.lost(), if !turn.is_cancelled() => TurnEvent::LeaseLost,
             () = self.lead.changed_in_turn() => TurnEvent::Lead,
             () = self.pause.changed() => TurnEvent::Pause,
         }
@@ -201,9 +205,8 @@ impl Role for TeammateRole {
                     turn.signals.cancel.cancel();
                 }
             }
-            TurnEvent::Lead => self.look_for_lead(turn),
-            TurnEvent::Pause => self.look_for_pause(turn),
-            TurnEvent::LeaseLost => turn.signals.cancel.cancel(),
+            TurnEvent::Lead => self.look_for_lead(turn).await,
+            TurnEvent::Pause => self.look_for_pause(turn).await,
         }
     }
 
@@ -223,7 +226,7 @@ impl Role for TeammateRole {
                 tracing::warn!(member = %turn.mail.context.name, %error, "cannot read an interrupt during a turn");
             }
         }
-        self.look_for_lead(turn);
+        self.look_for_lead(turn).await;
     }
 
     async fn turn_ended(
@@ -235,7 +238,7 @@ impl Role for TeammateRole {
             return Ok(None);
         }
         set_active(member.context(), &*member.role.team, false).await;
-        member.journal_turn(&outcome);
+        member.journal_turn(&outcome).await;
         member.publish_work().await;
         member.end_turn(&outcome).await?;
         member.report_suspension();
@@ -283,14 +286,17 @@ impl TeammateRole {
         }
     }
 
-    fn look_for_lead(&mut self, turn: &Turn) {
-        let Some(look) = self.lead.check_in_turn() else {
+    async fn look_for_lead(&mut self, turn: &Turn) {
+        let Some(look) = self.lead.check_in_turn().await else {
             return;
         };
         if let Some(news) = look.news {
             // A request outlives the lead.
-            let waiting = || waiting_state(&turn.mail.context);
-            let waiting = (!look.is_lost).then(waiting).flatten();
+            let waiting = if look.is_lost {
+                None
+            } else {
+                waiting_state(&turn.mail.context).await
+            };
             let (state, detail) = waiting.unwrap_or(news);
             turn.reporter.state(state, Some(detail));
         }
@@ -304,9 +310,9 @@ impl TeammateRole {
         }
     }
 
-    fn look_for_pause(&mut self, turn: &Turn) {
+    async fn look_for_pause(&mut self, turn: &Turn) {
         let before = self.pause.known();
-        let line = match (before, self.pause.mark()) {
+        let line = match (before, self.pause.mark().await) {
             (false, Some(mark)) => format!("{} pauses this member when its turn ends", mark.by),
             (true, None) => "the pause was cancelled".to_owned(),
             _ => return,
@@ -331,42 +337,41 @@ impl TeammateRole {
     }
 }
 
-impl MemberLoop<TeammateRole> {
-    /// Reads the roster once for all lookups; `None` if it is unreadable, so that membership is
-    /// unknown.
-    pub(super) async fn roster(&self) -> Result<Option<TeamConfig>, StoreError> {
-        let team = &self.role.team;
-        match team.known_config().await {
-            Ok(config) => Ok(Some(config)),
-            Err(error @ (StoreError::TeamNotFound { .. } | StoreError::NotOnHub { .. })) => {
-                Err(error)
-            }
-            Err(error) => {
-                tracing::warn!(team = %team.name(), member = %self.context().name, %error, "roster not read");
-                Ok(None)
-            }
+/// Reads the roster once for all lookups; `None` if it is unreadable, so that membership is
+/// unknown.
+pub(super) async fn roster(
+    team: &dyn Team,
+    context: &MemberContext,
+) -> Result<Option<TeamConfig>, StoreError> {
+    match team.known_config().await {
+        Ok(config) => Ok(Some(config)),
+        Err(error @ (StoreError::TeamNotFound { .. } | StoreError::NotOnHub { .. })) => Err(error),
+        Err(error) => {
+            tracing::warn!(team = %team.name(), member = %context.name, %error, "roster not read");
+            Ok(None)
         }
     }
+}
 
-    /// Whether this spawn is still the member of its name. An entry without our mark, removed by
-    /// another program, counts.
-    pub(super) fn is_in(&self, roster: Option<&TeamConfig>) -> bool {
-        let Some(roster) = roster else {
-            return true;
-        };
-        let context = self.context();
-        roster.member(&context.name).is_some_and(|member| {
-            let spawn = member.spawn_id();
-            spawn.is_none_or(|spawn| spawn == context.spawn_id)
-        })
-    }
+/// Whether this spawn is still the member of its name. An entry without our mark, removed by
+/// another program, counts.
+pub(super) fn is_in(context: &MemberContext, roster: Option<&TeamConfig>) -> bool {
+    let Some(roster) = roster else {
+        return true;
+    };
+    roster.member(&context.name).is_some_and(|member| {
+        let spawn = member.spawn_id();
+        spawn.is_none_or(|spawn| spawn == context.spawn_id)
+    })
+}
 
+impl MemberLoop<TeammateRole> {
     /// Finds out whether turns may be taken, and reports a change.
-    fn update_suspension(&mut self, roster: Option<&TeamConfig>) {
+    async fn update_suspension(&mut self, roster: Option<&TeamConfig>) {
         let role = &mut self.role;
         let parked = role.lost.as_ref();
         let parked = parked.filter(|_| role.lead.on_lost == OnLost::Park);
-        let suspension = match (parked, role.pause.mark_in(roster)) {
+        let suspension = match (parked, role.pause.mark_in(roster).await) {
             (Some(lead), _) => Some(Suspension::Parked(lead.clone())),
             (None, Some(mark)) => Some(Suspension::Paused(mark)),
             (None, None) => None,
@@ -391,7 +396,7 @@ impl MemberLoop<TeammateRole> {
             (None, None) => return,
         };
         self.report_suspension();
-        self.journal(event);
+        self.journal(event).await;
     }
 
     fn report_suspension(&self) {

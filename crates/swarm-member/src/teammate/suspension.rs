@@ -6,7 +6,7 @@ use swarm_os::DirectoryWatcher;
 use swarm_protocol::{
     Event, LeadProcess, MemberName, MemberState, PauseMark, SpawnId, TeamConfig, TeamName,
 };
-use swarm_store::{BlockOn as _, Changes, StoreError, Team, Topic};
+use swarm_store::{Changes, StoreError, Team, Topic};
 
 /// Why a teammate is suspended. Its mail stays queued.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,14 +86,18 @@ impl PauseWatch {
     }
 
     /// The mark, if it is for this spawn.
-    pub(crate) fn mark(&mut self) -> Option<PauseMark> {
-        self.take(self.team.paused(&self.name).block_on())
+    pub(crate) async fn mark(&mut self) -> Option<PauseMark> {
+        let found = self.team.paused(&self.name).await;
+        self.take(found)
     }
 
     /// The mark according to a roster that was just read. Without a roster, uses the last result.
-    pub(crate) fn mark_in(&mut self, roster: Option<&TeamConfig>) -> Option<PauseMark> {
+    pub(crate) async fn mark_in(&mut self, roster: Option<&TeamConfig>) -> Option<PauseMark> {
         match roster.and_then(|roster| roster.member(&self.name)) {
-            Some(member) => self.take(self.team.pause_of(member).block_on()),
+            Some(member) => {
+                let found = self.team.pause_of(member).await;
+                self.take(found)
+            }
             None => self.mark.clone(),
         }
     }

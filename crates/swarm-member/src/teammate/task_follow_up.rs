@@ -6,7 +6,7 @@ use std::sync::Arc;
 use swarm_agent::Injected;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{AgentEvent, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus};
-use swarm_store::{BlockOn as _, Cursor, StoreError, TaskChange, Team};
+use swarm_store::{Cursor, StoreError, TaskChange, Team};
 use swarm_team::MemberContext;
 
 /// Maximum bytes of a result taken from the text of a turn.
@@ -40,9 +40,10 @@ impl TaskFollowUp {
 
     /// Records the end of the journal before a turn does anything. A resumed turn has begun
     /// already.
-    pub(crate) fn turn_begins(&mut self) {
-        let end = || self.team.journal_end().block_on().unwrap_or_default();
-        self.began.get_or_insert_with(end);
+    pub(crate) async fn turn_begins(&mut self) {
+        if self.began.is_none() {
+            self.began = Some(self.team.journal_end().await.unwrap_or_default());
+        }
     }
 
     /// Handles the end of a turn. Its final text, if any, becomes the result of the tasks that it

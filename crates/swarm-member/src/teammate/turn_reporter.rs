@@ -60,8 +60,8 @@ impl TurnReporter {
     }
 
     /// A turn begins, or is resumed.
-    pub(crate) fn turn_begins(&mut self) {
-        self.tasks.turn_begins();
+    pub(crate) async fn turn_begins(&mut self) {
+        self.tasks.turn_begins().await;
     }
 
     /// Keeps the result of a turn until its sub-agents have ended. Returns `false` for a turn that

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 /// What happens to the steps of operations. A step reads or writes one record.
 #[derive(Debug, Default)]
@@ -13,6 +16,17 @@ pub(super) struct Faults {
     steps: AtomicU64,
     /// Number of [`Hold`]s.
     holds: AtomicUsize,
+    silence: Mutex<Unanswered>,
+    /// Notified when requests are answered again.
+    is_over: Condvar,
+}
+
+/// Requests during a [`Silence`].
+#[derive(Debug, Default)]
+struct Unanswered {
+    is_silent: bool,
+    /// How many have waited for an answer.
+    asked: usize,
 }
 
 /// What happens to one write.
@@ -65,6 +79,32 @@ impl Faults {
         self.holds.load(Ordering::SeqCst) > 0
     }
 
+    /// Answers no request.
+    pub(super) fn silence(self: &Arc<Self>) -> Silence {
+        *self.silence.lock() = Unanswered {
+            is_silent: true,
+            asked: 0,
+        };
+        Silence(Arc::clone(self))
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        self.silence.lock().is_silent
+    }
+
+    /// Waits until requests are answered. Returns `false` if they are not in time.
+    pub(super) fn is_answered(&self, at_most: Duration) -> bool {
+        let mut silence = self.silence.lock();
+        if silence.is_silent {
+            silence.asked += 1;
+        }
+        let is_silent = |silence: &mut Unanswered| silence.is_silent;
+        let waited = self
+            .is_over
+            .wait_while_for(&mut silence, is_silent, at_most);
+        !waited.timed_out()
+    }
+
     /// The next number of the schedule (the generator `SplitMix64`).
     fn random(&self) -> Option<u64> {
         let step = self.steps.fetch_add(1, Ordering::Relaxed);
@@ -84,5 +124,23 @@ pub struct Hold(Arc<Faults>);
 impl Drop for Hold {
     fn drop(&mut self) {
         self.0.holds.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Makes a memory store answer no request until it is dropped.
+#[derive(Debug)]
+pub struct Silence(Arc<Faults>);
+
+impl Silence {
+    /// Returns whether a request has waited for an answer.
+    pub fn is_noticed(&self) -> bool {
+        self.0.silence.lock().asked > 0
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        self.0.silence.lock().is_silent = false;
+        self.0.is_over.notify_all();
     }
 }

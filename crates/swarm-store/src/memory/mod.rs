@@ -5,5 +5,5 @@ mod faults;
 mod space;
 mod store;
 
-pub use faults::Hold;
+pub use faults::{Hold, Silence};
 pub use store::MemoryStore;

@@ -103,6 +103,10 @@ impl LeaseValue {
 }
 
 impl Content {
+    pub(super) fn ring_all(&self) {
+        self.bells.ring_all();
+    }
+
     /// Ends a lease that its holder keeps.
     pub(super) fn lose_lease(&self, name: &MemberName) {
         if let Some(lease) = self.leases.lock().get_mut(name) {
@@ -146,6 +150,15 @@ impl MemorySpace {
         content.ok_or_else(|| NoAnswer::Failed(self.absent()))
     }
 
+    /// The content, once requests are answered.
+    fn answer(&self, at_most: Duration) -> Answered<Arc<Content>> {
+        if self.shared.faults.is_answered(at_most) {
+            self.content()
+        } else {
+            Err(self.lost())
+        }
+    }
+
     fn lost(&self) -> NoAnswer {
         NoAnswer::Unanswered(StoreError::Contended {
             team: self.team.clone(),
@@ -155,8 +168,9 @@ impl MemorySpace {
 }
 
 impl Space for MemorySpace {
+    /// A call may not wait for an answer on its caller's thread.
     fn is_local(&self) -> bool {
-        true
+        !self.shared.faults.is_silent()
     }
 
     fn absent(&self) -> StoreError {
@@ -217,9 +231,9 @@ impl Space for MemorySpace {
         Ok(())
     }
 
-    fn read(&self, key: &Key, _at_most: Duration) -> Answered<Option<Stored>> {
+    fn read(&self, key: &Key, at_most: Duration) -> Answered<Option<Stored>> {
         self.shared.faults.delay();
-        let content = self.content()?;
+        let content = self.answer(at_most)?;
         let records = content.records.lock();
         Ok(records.get(key).map(Record::stored))
     }
@@ -230,11 +244,11 @@ impl Space for MemorySpace {
         revision: u64,
         id: WriteId,
         value: &[u8],
-        _at_most: Duration,
+        at_most: Duration,
     ) -> Result<u64, NotWritten> {
         let faults = &self.shared.faults;
         faults.delay();
-        let content = self.content()?;
+        let content = self.answer(at_most)?;
         let fault = faults.of_write();
         if fault == Fault::LostRequest {
             faults.delay();
@@ -264,14 +278,14 @@ impl Space for MemorySpace {
         }
     }
 
-    fn remove_record(&self, key: &Key, _at_most: Duration) -> Answered<()> {
-        self.content()?.records.lock().remove(key);
+    fn remove_record(&self, key: &Key, at_most: Duration) -> Answered<()> {
+        self.answer(at_most)?.records.lock().remove(key);
         Ok(())
     }
 
-    fn remove(&self, prefix: &Key, _at_most: Duration) -> Answered<()> {
+    fn remove(&self, prefix: &Key, at_most: Duration) -> Answered<()> {
         let faults = &self.shared.faults;
-        let content = self.content()?;
+        let content = self.answer(at_most)?;
         let fault = faults.of_write();
         if fault != Fault::LostRequest {
             let begins = format!("{prefix}.");
@@ -285,10 +299,10 @@ impl Space for MemorySpace {
         }
     }
 
-    fn append(&self, entries: &[NewEntry], _at_most: Duration) -> Answered<()> {
+    fn append(&self, entries: &[NewEntry], at_most: Duration) -> Answered<()> {
         let faults = &self.shared.faults;
         faults.delay();
-        let content = self.content()?;
+        let content = self.answer(at_most)?;
         let fault = faults.of_write();
         let arrive = if fault == Fault::LostRequest {
             entries.len() / 2
@@ -309,10 +323,10 @@ impl Space for MemorySpace {
         }
     }
 
-    fn trim(&self, log: &Key, before: u64, _at_most: Duration) -> Answered<()> {
+    fn trim(&self, log: &Key, before: u64, at_most: Duration) -> Answered<()> {
         let faults = &self.shared.faults;
         faults.delay();
-        let content = self.content()?;
+        let content = self.answer(at_most)?;
         let fault = faults.of_write();
         if fault != Fault::LostRequest
             && let Some(log) = content.logs.lock().get_mut(log)
@@ -327,9 +341,9 @@ impl Space for MemorySpace {
         }
     }
 
-    fn entries(&self, log: &Key, from: u64, _at_most: Duration) -> Answered<Entries> {
+    fn entries(&self, log: &Key, from: u64, at_most: Duration) -> Answered<Entries> {
         self.shared.faults.delay();
-        let content = self.content()?;
+        let content = self.answer(at_most)?;
         let logs = content.logs.lock();
         let Some(log) = logs.get(log) else {
             return Ok(Entries {
@@ -359,10 +373,10 @@ impl Space for MemorySpace {
         &self,
         prefix: &Key,
         _wanted: &[Key],
-        _at_most: Duration,
+        at_most: Duration,
     ) -> Answered<Vec<(Key, Stored)>> {
         self.shared.faults.delay();
-        let content = self.content()?;
+        let content = self.answer(at_most)?;
         let begins = format!("{prefix}.");
         let is_below = |key: &&Key| key.as_str().starts_with(&begins);
         let records = content.records.lock();
@@ -384,9 +398,9 @@ impl Space for MemorySpace {
     fn leases(
         &self,
         _wanted: &[MemberName],
-        _at_most: Duration,
+        at_most: Duration,
     ) -> Answered<BTreeMap<MemberName, LeaseState>> {
-        let content = self.content()?;
+        let content = self.answer(at_most)?;
         let leases = content.leases.lock();
         let leases = leases.iter();
         Ok(leases
@@ -394,8 +408,8 @@ impl Space for MemorySpace {
             .collect())
     }
 
-    fn lease(&self, name: &MemberName, _at_most: Duration) -> Answered<Option<LeaseState>> {
-        let content = self.content()?;
+    fn lease(&self, name: &MemberName, at_most: Duration) -> Answered<Option<LeaseState>> {
+        let content = self.answer(at_most)?;
         let leases = content.leases.lock();
         Ok(leases.get(name).map(LeaseValue::state))
     }
@@ -405,9 +419,9 @@ impl Space for MemorySpace {
         name: &MemberName,
         record: &LifeRecord,
         _id: WriteId,
-        _at_most: Duration,
+        at_most: Duration,
     ) -> Answered<Taken> {
-        let content = self.content()?;
+        let content = self.answer(at_most)?;
         let lost = watch::Sender::new(false);
         let told = lost.subscribe();
         {
@@ -445,8 +459,8 @@ impl Space for MemorySpace {
         ended
     }
 
-    fn end_lease(&self, name: &MemberName, spawn: SpawnId, _at_most: Duration) -> Answered<()> {
-        let content = self.content()?;
+    fn end_lease(&self, name: &MemberName, spawn: SpawnId, at_most: Duration) -> Answered<()> {
+        let content = self.answer(at_most)?;
         let is_its = |lease: &LeaseValue| lease.is_held && lease.record.spawn_id == spawn;
         let is_held = content.leases.lock().get(name).is_some_and(is_its);
         if is_held {

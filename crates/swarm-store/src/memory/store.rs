@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use swarm_os::LockInterrupt;
 use swarm_protocol::{Clock, MemberName, TeamConfig, TeamName};
 
-use super::faults::{Faults, Hold};
+use super::faults::{Faults, Hold, Silence};
 use super::space::{MemorySpace, Shared};
 use crate::file::Layout;
 use crate::records::{Local, Patience, RecordsTeam};
@@ -65,6 +65,16 @@ impl MemoryStore {
     /// lock.
     pub fn hold(&self) -> Hold {
         self.shared.faults.hold()
+    }
+
+    /// Answers no request until the returned value is dropped, like a hub whose connection is lost. Those who watch
+    /// look again, because they may have missed a change.
+    pub fn silence(&self) -> Silence {
+        let silence = self.shared.faults.silence();
+        for content in self.shared.teams.lock().values() {
+            content.ring_all();
+        }
+        silence
     }
 
     /// Ends the lease of a member although its holder keeps it, as on a hub when it is not renewed in

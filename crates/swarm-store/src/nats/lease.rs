@@ -41,7 +41,11 @@ impl HeldLease {
         taken: Seen,
         since: Instant,
     ) -> Self {
-        requests.lost.lock().remove(&name);
+        requests.lost.send_if_modified(|lost| {
+            lost.remove(&name);
+            // Nobody waits for that.
+            false
+        });
         let lost = watch::Sender::new(false);
         let renewal = Renewal {
             requests: Arc::clone(requests),
@@ -149,7 +153,7 @@ impl Requests {
 
     /// Returns the error for a process that has lost a lease.
     pub(super) fn require_leases(&self) -> Result<()> {
-        match self.lost.lock().iter().next() {
+        match self.lost.borrow().iter().next() {
             None => Ok(()),
             Some(name) => Err(StoreError::LeaseLost {
                 team: self.team.clone(),
@@ -193,7 +197,9 @@ impl Renewal {
             };
         }
         tracing::warn!(name = %self.name, "the lease is lost");
-        self.requests.lost.lock().insert(self.name.clone());
+        self.requests.lost.send_modify(|lost| {
+            lost.insert(self.name.clone());
+        });
         lost.send_replace(true);
         let (lease, revision) = (Key::lease(&self.name), self.last.revision);
         self.requests.bells.ring(&lease, revision);

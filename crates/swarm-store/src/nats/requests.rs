@@ -16,6 +16,7 @@ use async_nats::jetstream::{Error, ErrorCode};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use swarm_protocol::{MemberName, TeamName};
+use tokio::sync::watch;
 
 use super::connection::{Connection, absent, with_cause};
 use super::listening::Listening;
@@ -43,8 +44,8 @@ pub(super) struct Requests {
     pub(super) appended: Mutex<HashSet<WriteId>>,
     /// Subjects of records of which there may be chunks: the next write removes those of older values.
     pub(super) chunked: Mutex<HashSet<String>>,
-    /// Members whose lease this process has lost.
-    pub(super) lost: Mutex<HashSet<MemberName>>,
+    /// Members whose lease this process has lost. Each loss ends the waits for the server.
+    pub(super) lost: watch::Sender<HashSet<MemberName>>,
     /// Whether the stream was seen with a message in it.
     is_complete: AtomicBool,
     /// The highest sequence number that the server has told; 0 before the first one.
@@ -72,7 +73,7 @@ impl Requests {
             listening: Mutex::default(),
             appended: Mutex::default(),
             chunked: Mutex::default(),
-            lost: Mutex::default(),
+            lost: watch::Sender::default(),
             is_complete: AtomicBool::new(false),
             heard: AtomicU64::new(0),
         }

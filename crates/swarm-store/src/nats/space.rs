@@ -41,13 +41,21 @@ impl NatsSpace {
         reported.map_err(|(NoAnswer::Unanswered(error) | NoAnswer::Failed(error))| error)
     }
 
+    /// Waits for an answer, or until this process loses a lease: whoever waits then has to park or to exit.
     fn wait<T, F>(&self, at_most: Duration, work: impl FnOnce(Arc<Requests>) -> F) -> Answered<T>
     where
         T: Send + 'static,
         F: Future<Output = Answered<T>> + Send + 'static,
     {
         let requests = Arc::clone(&self.requests);
-        self.requests.hub.wait(at_most, work(requests))
+        let mut lost = requests.lost.subscribe();
+        let work = work(Arc::clone(&requests));
+        self.requests.hub.wait(at_most, async move {
+            tokio::select! {
+                answer = work => answer,
+                _ = lost.changed() => Err(requests.unanswered()),
+            }
+        })
     }
 }
 

@@ -238,7 +238,6 @@ impl RecordsTeam {
                 }
                 Err(NotWritten::Conflict) => return Ok(None),
                 Err(NotWritten::No(NoAnswer::Unanswered(_))) if self.call.may_repeat(true) => {
-                    // A process that has lost its lease parks or exits, and does not wait for the server.
                     self.space.require_leases()?;
                     (is_known, is_repetition) = (false, true);
                 }
@@ -282,9 +281,8 @@ impl RecordsTeam {
             match request(self.call.of_request(may_be_done)) {
                 Ok(answer) => return Ok(answer),
                 Err(NoAnswer::Unanswered(_)) if self.call.may_repeat(may_be_done) => {
-                    if changes {
-                        self.space.require_leases()?;
-                    }
+                    // A process that has lost its lease parks or exits, and does not wait for the server.
+                    self.space.require_leases()?;
                     may_be_done = changes;
                 }
                 Err(NoAnswer::Unanswered(error) | NoAnswer::Failed(error)) => {

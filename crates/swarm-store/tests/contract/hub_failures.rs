@@ -130,6 +130,27 @@ fn a_holder_learns_that_its_lease_is_lost_while_the_hub_does_not_answer() {
 }
 
 #[test]
+fn the_loss_of_a_lease_ends_what_its_process_waits_for() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let crew = crew(&scene.here);
+    let spawn = join(&*crew, "alice");
+    let lease = hold(&*crew, &name("alice"), spawn);
+    scene.server.signal(Signal::STOP);
+    let began = Instant::now();
+    let read = crew.tasks().block_on();
+    let waited = began.elapsed();
+    scene.server.signal(Signal::CONT);
+    let error = read.unwrap_err();
+    assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
+    // Less than for the answer to one request.
+    assert!(waited < Duration::from_secs(5), "{waited:?}");
+    drop(lease);
+}
+
+#[test]
 fn a_lease_is_renewed_as_long_as_it_is_held_and_only_one_machine_gets_it() {
     if has_no_server() {
         return;

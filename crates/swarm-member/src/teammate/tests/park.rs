@@ -37,15 +37,15 @@ async fn l4_the_kernel_wakes_the_watcher_when_the_lead_dies() {
     let world = World::new();
     let watcher = Arc::new(DirectoryWatcher::new());
     let mut watch = LeadWatch::new(watcher, world.crew(), OnLost::Park);
-    assert_eq!(watch.lost(), None, "the team has no lead");
+    assert_eq!(watch.lost().await, None, "the team has no lead");
     let lead = world.lead();
-    assert_eq!(watch.lost(), None);
+    assert_eq!(watch.lost().await, None);
     drop(lead);
     // No directory is watched here, so only the lock can wake.
     watch.changed().await;
-    assert!(watch.lost().is_some());
+    assert!(watch.lost().await.is_some());
     let _next = world.lead();
-    assert_eq!(watch.lost(), None);
+    assert_eq!(watch.lost().await, None);
 }
 
 #[tokio::test]
