@@ -351,6 +351,7 @@ impl Person {
                 let ask = ShutdownAsk {
                     reason: Some(ASKED_HERE),
                     by: PERSON,
+                    spawn_id: Some(context.spawn_id),
                     force: false,
                 };
                 request_shutdown(team, &context.name, now, ask).await?;

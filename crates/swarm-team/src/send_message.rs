@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use swarm_protocol::{
     AnsweredBy, LEAD_NAME, MemberName, PeerAddress, PeerDelivery, PermissionMode, RequestId,
-    RequestRecord, ToolKind,
+    RequestRecord, SpawnId, ToolKind,
 };
 use swarm_store::summary_of;
 use swarm_tools::{BackgroundAgents, Tool, ToolContext, ToolOutput, parse, prompt, schema};
@@ -165,7 +165,10 @@ impl SendMessageTool {
             Err(why) => return refused(&why),
         };
         let now = self.context.clock.now();
-        match request_shutdown(&*team, &target, now, by_lead(reason)).await {
+        // Without a roster, the request fails as well.
+        let config = team.config().await.ok();
+        let spawn_id = config.and_then(|config| config.member(&target)?.spawn_id());
+        match request_shutdown(&*team, &target, now, by_lead(reason, spawn_id)).await {
             Ok(request_id) => {
                 self.context.note_sent(&target, "shutdown request");
                 let message =
@@ -193,7 +196,8 @@ impl SendMessageTool {
         let now = self.context.clock.now();
         let (mut asked, mut failed) = (Vec::new(), Vec::new());
         for member in config.teammates() {
-            match request_shutdown(team, &member.name, now, by_lead(reason)).await {
+            let ask = by_lead(reason, member.spawn_id());
+            match request_shutdown(team, &member.name, now, ask).await {
                 Ok(request_id) => {
                     self.context.note_sent(&member.name, "shutdown request");
                     asked.push(json!({ "target": member.name, "request_id": request_id }));
@@ -296,10 +300,11 @@ fn teammate(to: &str) -> Result<MemberName, String> {
 }
 
 /// A request of the lead's model, which the member's model may refuse.
-fn by_lead(reason: Option<&str>) -> ShutdownAsk<'_> {
+fn by_lead(reason: Option<&str>, spawn_id: Option<SpawnId>) -> ShutdownAsk<'_> {
     ShutdownAsk {
         reason,
         by: LEAD_NAME,
+        spawn_id,
         force: false,
     }
 }

@@ -5,7 +5,7 @@
 use parking_lot::Mutex;
 use swarm_protocol::{
     BackendType, ControlFrame, Event, LEAD_NAME, MemberName, PaneId, RequestId, ShutdownApproved,
-    ShutdownRejected, ShutdownRequest, UnixMs,
+    ShutdownRejected, ShutdownRequest, SpawnId, UnixMs,
 };
 use swarm_store::{Draft, StoreError, Team};
 
@@ -18,6 +18,8 @@ pub struct ShutdownAsk<'a> {
     pub reason: Option<&'a str>,
     /// The requester's name in the journal.
     pub by: &'a str,
+    /// The spawn that is asked, if it is known.
+    pub spawn_id: Option<SpawnId>,
     /// Stops the member immediately instead of asking its model.
     pub force: bool,
 }
@@ -38,6 +40,7 @@ pub async fn request_shutdown(
         from: LEAD_NAME.to_owned(),
         reason: ask.reason.map(str::to_owned),
         timestamp: now.iso(),
+        spawn_id: ask.spawn_id,
         force: ask.force,
     });
     let letter = (member.clone(), Draft::control(LEAD_NAME, &frame).urgent());

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use swarm_agent::Rights;
 use swarm_os::LockInterrupt;
-use swarm_protocol::{ControlFrame, UnixMs};
+use swarm_protocol::{ControlFrame, ShutdownRequest, SpawnId, UnixMs};
 use swarm_store::Team;
 use swarm_team::{Incoming, MemberContext, PendingShutdown};
 
@@ -17,8 +17,8 @@ use crate::reporter::Reporter;
 pub(crate) struct TeammateMail {
     /// The open shutdown request, shared with the `SendMessage` tool.
     pub(crate) shutdown: Arc<PendingShutdown>,
-    /// Shutdown requests written before this instant were meant for an earlier spawn of the name.
-    joined_at: OnceLock<UnixMs>,
+    /// This spawn, and when it was added to the roster by the clock of its spawner.
+    joined: OnceLock<(SpawnId, UnixMs)>,
     /// Permissions that the lead may change.
     granted: OnceLock<(GrantedRights, Arc<MemberContext>)>,
     /// Shortens waits for locks of other programs once the member is stopped by force.
@@ -54,8 +54,23 @@ impl TeammateMail {
     }
 
     /// Sets when this spawn was added to the roster. Only the first call has an effect.
-    pub(crate) fn joined(&self, at: UnixMs) {
-        self.joined_at.get_or_init(|| at);
+    pub(crate) fn joined(&self, spawn_id: SpawnId, at: UnixMs) {
+        self.joined.get_or_init(|| (spawn_id, at));
+    }
+
+    /// Returns whether a request was meant for an earlier spawn of the name.
+    fn is_stale(&self, request: &ShutdownRequest, incoming: &Incoming) -> bool {
+        let Some((own, joined_at)) = self.joined.get() else {
+            return false;
+        };
+        match request.spawn_id {
+            Some(asked) => asked != *own,
+            // Another program has written it, on this machine, so the times are of one clock.
+            None => {
+                let written = incoming.entry.timestamp.unix_ms();
+                written.is_some_and(|written| written < *joined_at)
+            }
+        }
     }
 }
 
@@ -64,10 +79,8 @@ impl MailRole for TeammateMail {
     async fn handling(&self, team: &dyn Team, incoming: &Incoming) -> Handling {
         match &incoming.frame {
             Some(ControlFrame::ShutdownRequest(request)) => {
-                let written = incoming.entry.timestamp.unix_ms();
-                let joined = self.joined_at.get();
-                let stale = written.is_some_and(|at| joined.is_some_and(|joined| at < *joined));
-                if stale || self.shutdown.is_refused(&request.request_id) {
+                if self.is_stale(request, incoming) || self.shutdown.is_refused(&request.request_id)
+                {
                     return Handling::Acknowledge;
                 }
                 self.shutdown.enter(request.clone());

@@ -103,7 +103,8 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         member.reporter.notice("this spawn was cancelled; exiting");
         return Ok(Ending::NotWanted);
     };
-    member.role.mail.joined(committed.joined_at);
+    let spawn_id = spec.identity.spawn_id;
+    member.role.mail.joined(spawn_id, committed.joined_at);
     let is_resumed = member.session.totals().requests > 0;
     member.begin_session(is_resumed).await;
     if is_resumed {

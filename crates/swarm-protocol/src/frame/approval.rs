@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{IsoTime, PaneId, RequestId, UnixMs};
+use crate::{IsoTime, PaneId, RequestId, SpawnId, UnixMs};
 
 /// `permission_request`; snake case on the wire.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -157,6 +157,10 @@ pub struct ShutdownRequest {
     pub reason: Option<String>,
     /// Time of the request.
     pub timestamp: IsoTime,
+    /// The spawn that is asked: a later one of the same name does not apply it to itself. Absent in requests of other
+    /// programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawn_id: Option<SpawnId>,
     /// Whether the member stops immediately: its agent is not asked and its turn is interrupted.
     /// Absent if the agent may refuse.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -122,6 +122,7 @@ pub(crate) fn d10_beyond_the_cap_a_send_is_refused_but_a_shutdown_request_passes
         from: "team-lead".to_owned(),
         reason: None,
         timestamp: UnixMs(1).iso(),
+        spawn_id: None,
         force: false,
     });
     let draft = Draft::control("team-lead", &frame);

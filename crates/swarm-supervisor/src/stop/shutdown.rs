@@ -51,7 +51,8 @@ impl SupervisedMember<'_> {
         let mail = Topic::Mail(MemberName::lead());
         let mut mail = files.watch(&self.team.context.watcher, &mail);
         let silent = || LeadError::Foreign(self.name.clone());
-        let request = self.send_request(options).await?.ok_or_else(silent)?;
+        let request = self.send_request(None, options).await?;
+        let request = request.ok_or_else(silent)?;
         let deadline = tokio::time::sleep(options.timeout);
         tokio::pin!(deadline);
         loop {
@@ -93,7 +94,7 @@ impl SupervisedMember<'_> {
         let mail = Topic::Mail(MemberName::lead());
         let mut mail = self.files().watch(&context.watcher, &mail);
         let deadline = tokio::time::sleep(options.timeout);
-        let Some(request) = self.send_request(options).await? else {
+        let Some(request) = self.send_request(Some(spawn_id), options).await? else {
             return terminate().await;
         };
         let ended = self.death();
@@ -130,12 +131,17 @@ impl SupervisedMember<'_> {
 
     /// Sends the request. Returns `None` if the inbox stays locked until the timeout, most likely by
     /// the frozen member itself; with `force`, also if the inbox cannot be written.
-    async fn send_request(self, options: &StopOptions) -> Result<Option<RequestId>, LeadError> {
+    async fn send_request(
+        self,
+        spawn_id: Option<SpawnId>,
+        options: &StopOptions,
+    ) -> Result<Option<RequestId>, LeadError> {
         let now = self.team.context.clock.now();
         let in_a_hurry = self.files().with_lock_timeout(options.timeout);
         let ask = ShutdownAsk {
             reason: options.reason.as_deref(),
             by: options.by,
+            spawn_id,
             force: options.at_once,
         };
         match request_shutdown(&*in_a_hurry, self.name, now, ask).await {

@@ -34,6 +34,7 @@ fn shutdown_request(from: &str) -> String {
         from: from.to_owned(),
         reason: Some("all is done".to_owned()),
         timestamp: time(),
+        spawn_id: None,
         force: false,
     };
     ControlFrame::ShutdownRequest(frame).to_text()
@@ -151,6 +152,7 @@ fn whatever_a_text_holds_there_is_one_envelope_for_each_message() {
         from: "team-lead".to_owned(),
         reason: Some(escape.to_owned()),
         timestamp: time(),
+        spawn_id: None,
         force: false,
     });
     let messages = sort_mail(vec![

@@ -40,6 +40,7 @@ fn request(id: &str) -> ShutdownRequest {
         from: "team-lead".to_owned(),
         reason: None,
         timestamp: IsoTime::new("now"),
+        spawn_id: None,
         force: false,
     }
 }

@@ -13,6 +13,7 @@ fn an_approval_names_request_member_pane_and_backend() {
     let ask = ShutdownAsk {
         reason: None,
         by: "person",
+        spawn_id: None,
         force: false,
     };
     let id = request_shutdown(&*world.files(), &name("bob"), now(), ask)
@@ -68,6 +69,7 @@ fn a_request_does_not_wait_for_the_disk_on_the_callers_thread() {
         let ask = ShutdownAsk {
             reason: None,
             by: "person",
+            spawn_id: None,
             force: true,
         };
         let asking = request_shutdown(&*team, &bob, now(), ask);
@@ -94,6 +96,7 @@ fn a_later_request_takes_the_place_of_an_earlier_one() {
         from: "team-lead".to_owned(),
         reason: None,
         timestamp: IsoTime::new("now"),
+        spawn_id: None,
         force: false,
     };
     shutdown.enter(request("r-1"));

@@ -9,7 +9,8 @@ use swarm_agent::Rights;
 use swarm_os::{OsError, SyncHandle};
 use swarm_permissions::{Rule, RuleSet};
 use swarm_protocol::{
-    AnsweredBy, ControlFrame, Event, IsoTime, MessageId, PermissionMode, ShutdownRequest, UnixMs,
+    AnsweredBy, ControlFrame, Event, IsoTime, MessageId, PermissionMode, ShutdownRequest, SpawnId,
+    UnixMs,
 };
 use swarm_store::{BlockOn as _, Draft};
 use swarm_team::{Incoming, allow_for_team, disallow_for_team, request_mode, team_rules};
@@ -158,30 +159,45 @@ fn a_request_to_an_earlier_spawn_does_not_apply_to_a_later_one() {
     let world = World::new();
     let mail = mail(&world);
     world.ask_to_stop();
-    mail.role.joined(UnixMs(u64::MAX));
+    mail.role.joined(SpawnId::random(), UnixMs(0));
     assert!(mail.take().block_on().unwrap().is_empty());
     assert_eq!(mail.role.shutdown.open(), None);
     assert_eq!((world.unread("bob"), delivered(&world)), (0, 0));
 }
 
 #[test]
-fn a_request_without_a_readable_time_counts() {
+fn a_request_to_this_spawn_counts_whatever_the_clocks_of_the_machines_say() {
+    let world = World::new();
+    let mail = mail(&world);
+    let spawn_id = world.spawn_of_bob().unwrap();
+    mail.role.joined(spawn_id, UnixMs(u64::MAX));
+    let id = world.ask_to_stop();
+    assert_eq!(mail.take().block_on().unwrap().len(), 1);
+    assert!(mail.role.shutdown.is_open(&id));
+}
+
+#[test]
+fn a_request_of_another_program_counts_unless_it_was_written_before_the_spawn() {
     let world = World::on_files();
     let mail = mail(&world);
-    mail.role.joined(UnixMs(u64::MAX));
-    let frame = ControlFrame::ShutdownRequest(ShutdownRequest {
-        request_id: swarm_protocol::RequestId::new("r-1"),
-        from: "team-lead".to_owned(),
-        reason: None,
-        timestamp: IsoTime::new("today"),
-        force: false,
+    mail.role.joined(SpawnId::random(), UnixMs(u64::MAX));
+    let entries = [("r-1", "today"), ("r-2", "2026-01-01T00:00:00.000Z")].map(|(id, time)| {
+        let frame = ControlFrame::ShutdownRequest(ShutdownRequest {
+            request_id: swarm_protocol::RequestId::new(id),
+            from: "team-lead".to_owned(),
+            reason: None,
+            timestamp: IsoTime::new(time),
+            spawn_id: None,
+            force: false,
+        });
+        json!({"from": "team-lead", "text": frame.to_text(), "timestamp": time})
     });
-    let entry =
-        serde_json::json!([{"from": "team-lead", "text": frame.to_text(), "timestamp": "today"}]);
     let path = world.inbox_path();
-    swarm_os::replace_alone(&path, entry.to_string().as_bytes()).unwrap();
+    swarm_os::replace_alone(&path, json!(entries).to_string().as_bytes()).unwrap();
     mail.take().block_on().unwrap();
-    assert!(mail.role.shutdown.open().is_some());
+    let open = mail.role.shutdown.open().unwrap();
+    let of_unknown_time = swarm_protocol::RequestId::new("r-1");
+    assert_eq!(open.request_id, of_unknown_time);
 }
 
 #[test]

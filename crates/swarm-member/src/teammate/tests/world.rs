@@ -299,6 +299,12 @@ impl World {
         self.send(Draft::new(LEAD_NAME, text))
     }
 
+    /// Returns bob's spawn in the roster.
+    pub(crate) fn spawn_of_bob(&self) -> Option<SpawnId> {
+        let config = self.crew().config().block_on().unwrap();
+        config.member(&bob())?.spawn_id()
+    }
+
     pub(crate) fn ask_to_stop(&self) -> RequestId {
         self.ask(false)
     }
@@ -309,12 +315,13 @@ impl World {
     }
 
     fn ask(&self, force: bool) -> RequestId {
+        let team = self.crew();
         let ask = ShutdownAsk {
             reason: Some("all is done"),
             by: "team-lead",
+            spawn_id: self.spawn_of_bob(),
             force,
         };
-        let team = self.crew();
         request_shutdown(&*team, &bob(), SystemClock.now(), ask)
             .block_on()
             .unwrap()
