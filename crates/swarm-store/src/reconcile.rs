@@ -41,6 +41,8 @@ pub struct Departure {
     pub in_order: bool,
     /// Whether a person had stopped it before it could report that.
     pub by_person: bool,
+    /// Whether it did not renew its lease on a server in time: its process may still run, and parks then.
+    pub is_cut_off: bool,
     /// Known cause of the death.
     pub reason: String,
     /// Tasks that were released.
@@ -191,6 +193,7 @@ impl Departure {
         member: &Member,
         spawn_id: SpawnId,
         report: Option<&StateReport>,
+        is_cut_off: bool,
         journal: impl FnOnce() -> Result<Vec<JournalEntry>>,
     ) -> Result<Self> {
         let report = report.filter(|report| report.spawn_id == spawn_id);
@@ -201,7 +204,8 @@ impl Departure {
             spawn_id,
             in_order: has_reported || by_person,
             by_person,
-            reason: death_reason(report),
+            is_cut_off,
+            reason: death_reason(report, is_cut_off),
             released: Vec::new(),
         })
     }
@@ -239,7 +243,11 @@ impl Departure {
 
     /// Returns the message to the lead; its first sentence is also the summary.
     pub(crate) fn news(&self, released: &[TaskId]) -> Draft {
-        let died = format!("{} died unexpectedly ({}).", self.member, self.reason);
+        let died = if self.is_cut_off {
+            format!("{} {}.", self.member, self.reason)
+        } else {
+            format!("{} died unexpectedly ({}).", self.member, self.reason)
+        };
         let tasks = given_back(released);
         let text = format!(
             "{died}{tasks} Spawn it again under the same name to continue its conversation, or assign its work to another \
@@ -307,13 +315,18 @@ fn given_back(released: &[TaskId]) -> String {
 }
 
 /// Describes a member's death by its last report, as a clause.
-fn death_reason(report: Option<&StateReport>) -> String {
+fn death_reason(report: Option<&StateReport>, is_cut_off: bool) -> String {
+    let ended = if is_cut_off {
+        "lost contact with the hub"
+    } else {
+        "ended"
+    };
     match report {
-        None => "ended before its first report".to_owned(),
+        None => format!("{ended} before its first report"),
         Some(report) => match &report.detail {
             Some(detail) if report.state == MemberState::Dead => format!("ended: {detail}"),
-            Some(detail) => format!("ended while {} ({detail})", report.state.name()),
-            None => format!("ended while {}", report.state.name()),
+            Some(detail) => format!("{ended} while {} ({detail})", report.state.name()),
+            None => format!("{ended} while {}", report.state.name()),
         },
     }
 }

@@ -8,7 +8,7 @@ use swarm_protocol::{Member, MemberName, SpawnId};
 use swarm_store::{BlockOn as _, NewMember, ReconcileReport, StoreError, Team, TeamView};
 
 use crate::SpawnOrder;
-use crate::marked::processes_of_members;
+use crate::marked::{parks_here, processes_of_members};
 
 /// Grace period for the processes of a former spawn to exit.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
@@ -77,7 +77,8 @@ pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, Sto
     reserved
 }
 
-/// Cleans up processes and order files of dead members and rolled back spawns.
+/// Cleans up processes and order files of dead members and rolled back spawns. The process of a member that has only
+/// lost its lease keeps the conversation, and is not terminated.
 fn attend(team: &Arc<dyn Team>, done: &ReconcileReport) {
     for undone in &done.rolled_back {
         // The spawner died, perhaps before the child read its order, which contains keys.
@@ -90,5 +91,6 @@ fn attend(team: &Arc<dyn Team>, done: &ReconcileReport) {
     let undone = undone.map(|undone| (&undone.member, undone.spawn_id));
     let died = done.died.iter().filter(|departure| !departure.in_order);
     let died = died.map(|departure| (&departure.member, departure.spawn_id));
+    let died = died.filter(|(member, spawn_id)| !parks_here(&**team, member, *spawn_id));
     clean_up_after(team, &undone.chain(died).collect::<Vec<_>>());
 }

@@ -69,7 +69,7 @@ impl FileTeam {
         let member = &config.members[at];
         let report = self.state(&member.name).unwrap_or_default();
         let journal = || Ok(self.events_from(Cursor::default())?.entries);
-        let mut departure = Departure::of(member, spawn_id, report.as_ref(), journal)?;
+        let mut departure = Departure::of(member, spawn_id, report.as_ref(), false, journal)?;
         departure.released = self.return_tasks_of_dead(member, &departure)?;
         self.close_requests_of(member)?;
         if departure.in_order {

@@ -90,6 +90,7 @@ impl LeaseValue {
             record: self.record.clone(),
             is_held: self.is_held,
             is_parked: *self.lost.borrow(),
+            is_released: !self.is_held && !*self.lost.borrow(),
         }
     }
 

@@ -178,9 +178,11 @@ impl Renewal {
         let terms = self.requests.terms;
         let mut pause = terms.renewal;
         loop {
-            sleep(pause).await;
+            sleep(pause.min(self.rest_of(terms.term))).await;
             let began = Instant::now();
-            let renewed = tokio::time::timeout(terms.renewal, self.renew()).await;
+            // Others may take the lease at the end of its term, so no attempt lasts longer.
+            let at_most = terms.renewal.min(self.rest_of(terms.term));
+            let renewed = tokio::time::timeout(at_most, self.renew()).await;
             pause = match renewed {
                 Ok(Ok(Some(seen))) => {
                     (self.last, self.since) = (seen, began);
@@ -204,6 +206,10 @@ impl Renewal {
         let (lease, revision) = (Key::lease(&self.name), self.last.revision);
         self.requests.bells.ring(&lease, revision);
         self.park().await;
+    }
+
+    fn rest_of(&self, term: Duration) -> Duration {
+        term.saturating_sub(self.since.elapsed())
     }
 
     /// Tells others that this process still exists, as soon as the hub answers.

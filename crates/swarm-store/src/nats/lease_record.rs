@@ -53,6 +53,7 @@ impl From<LeaseRecord> for LeaseState {
         Self {
             is_held: lease.state == State::Held,
             is_parked: lease.state == State::Parked,
+            is_released: lease.state == State::Released,
             record: lease.holder,
         }
     }

@@ -148,7 +148,7 @@ impl RecordsTeam {
         Ok(facts(self.lease_state(name)?))
     }
 
-    fn lease_state(&self, name: &MemberName) -> Result<Option<LeaseState>> {
+    pub(super) fn lease_state(&self, name: &MemberName) -> Result<Option<LeaseState>> {
         self.answered(false, |at_most| self.space.lease(name, at_most))
     }
 

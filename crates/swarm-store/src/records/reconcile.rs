@@ -62,7 +62,10 @@ impl RecordsTeam {
         let member = &config.members[at];
         let report = self.state(&member.name)?;
         let journal = || Ok(self.events_from(Cursor::default())?.entries);
-        let mut departure = Departure::of(member, spawn_id, report.as_ref(), journal)?;
+        let lease = self.lease_state(&member.name)?;
+        let lease = lease.filter(|lease| lease.record.spawn_id == spawn_id);
+        let is_cut_off = lease.is_some_and(|lease| !lease.is_held && !lease.is_released);
+        let mut departure = Departure::of(member, spawn_id, report.as_ref(), is_cut_off, journal)?;
         let returned = departure.returned(member, &self.team);
         departure.released =
             self.end_spawn(&returned, |released| Some(departure.event(released)))?;

@@ -47,6 +47,8 @@ pub(crate) struct LeaseState {
     pub(crate) is_held: bool,
     /// Whether that process still exists after it has lost the lease.
     pub(crate) is_parked: bool,
+    /// Whether that process has given it up by itself.
+    pub(crate) is_released: bool,
 }
 
 /// Result of taking a lease.

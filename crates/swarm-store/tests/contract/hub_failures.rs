@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use swarm_hubkit::Link;
 use swarm_os::Liveness;
-use swarm_protocol::{Event, SpawnId, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, Draft, HubStore, StoreError};
+use swarm_protocol::{Event, SpawnId, SystemClock, TaskStatus};
+use swarm_store::{Actor, BlockOn as _, Draft, HubStore, LeaseTerms, StoreError};
 
 use crate::hub::{has_no_server, settings, wait_for};
 use crate::hub_scene::{Scene, TERMS, crew, hold, join, wait_until_lost};
@@ -80,7 +80,16 @@ fn a_member_whose_machine_is_cut_off_is_lost_and_learns_it_on_return() {
     link.cut();
     end.block_on().unwrap().unwrap();
     let done = near.reconcile().block_on().unwrap();
-    assert_eq!(done.died.len(), 1);
+    let [died] = &done.died[..] else {
+        panic!("{:?}", done.died);
+    };
+    assert_eq!(
+        died.reason,
+        "lost contact with the hub before its first report"
+    );
+    let told = near.take_unread(&name("team-lead")).block_on().unwrap();
+    let says_so = |text: &str| text.starts_with("alice lost contact with the hub");
+    assert!(told.iter().any(|mail| says_so(&mail.text)), "{told:?}");
     let task = near.task(&id(1)).block_on().unwrap();
     assert_eq!((task.status, task.owner), (TaskStatus::Pending, None));
     link.heal();
@@ -127,6 +136,29 @@ fn a_holder_learns_that_its_lease_is_lost_while_the_hub_does_not_answer() {
     wait_until_lost(&lease);
     assert!(lease.is_lost());
     scene.server.signal(Signal::CONT);
+}
+
+#[test]
+fn a_holder_gives_its_lease_up_at_the_end_of_its_term_during_an_attempt_to_renew_it() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let (renewal, term) = (Duration::from_millis(1900), Duration::from_secs(2));
+    let there = scene.directory.path().join("there");
+    let hub = settings(scene.server.url());
+    let store = HubStore::new(there, hub, Arc::new(SystemClock)).unwrap();
+    let store = store.with_lease_terms(LeaseTerms { renewal, term });
+    store.join(&team("crew")).block_on().unwrap();
+    let spawn = join(&*crew(&scene.here), "alice");
+    let lease = hold(&*crew(&store), &name("alice"), spawn);
+    scene.server.signal(Signal::STOP);
+    let began = Instant::now();
+    wait_until_lost(&lease);
+    let kept = began.elapsed();
+    scene.server.signal(Signal::CONT);
+    // The attempt could last until 3.8 seconds.
+    assert!(kept < Duration::from_millis(3500), "{kept:?}");
 }
 
 #[test]
