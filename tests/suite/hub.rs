@@ -1,8 +1,13 @@
 //! A team on a hub, worked on by two machines: worlds with a home and a config directory each.
 
 use std::net::TcpListener;
+use std::sync::Arc;
 
 use serde_json::json;
+use swarm_protocol::{
+    Clock as _, LeadProcess, LifeKind, LifeRecord, MemberName, SpawnId, SystemClock, TeamName,
+};
+use swarm_store::{BlockOn as _, HubSettings, HubStore, TeamStore as _, process};
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply, Script, Step};
 use swarm_tests::stage::{MODEL, World};
 
@@ -94,6 +99,51 @@ const LEAD: [&str; 6] = [
     "--mode",
     "bypassPermissions",
 ];
+
+/// Leaves the team as a lead does that is killed.
+fn lose_the_lead(machines: &Machines) {
+    let hub = HubSettings {
+        url: machines.url.clone(),
+        credentials: Some(machines.credentials.clone().into()),
+        ca: None,
+    };
+    let store = HubStore::new(machines.first.root(), hub, Arc::new(SystemClock)).unwrap();
+    let team = store.team(&TeamName::parse("demo").unwrap());
+    // No process has this PID.
+    let lead = LeadProcess {
+        pid: u32::MAX,
+        ..process::as_lead(SystemClock.now())
+    };
+    let start = lead.proc_start.clone();
+    let life = LifeRecord::new(LifeKind::Process, lead.pid, start, SpawnId::random());
+    drop(
+        team.take_life(&MemberName::lead(), &life)
+            .block_on()
+            .unwrap(),
+    );
+    team.set_lead_process(Some(lead)).block_on().unwrap();
+}
+
+#[test]
+fn gc_keeps_a_team_on_a_hub_although_its_lead_is_dead() {
+    let Some(machines) = Machines::start(world()) else {
+        return;
+    };
+    machines.on_hub(&machines.second, &["team", "join", "demo"]);
+    lose_the_lead(&machines);
+    for machine in [&machines.second, &machines.first] {
+        for gc in [&["gc", "--json"][..], &["gc", "--unfinished", "--json"]] {
+            let found = machine.swarm(gc).json();
+            let mut found_here = found.as_array().unwrap().iter();
+            let team = found_here.find(|one| one["what"] == "team demo").unwrap();
+            assert_eq!(team["action"], "kept", "{found}");
+            let why = team["reason"].as_str().unwrap();
+            assert!(why.contains("`swarm team delete demo`"), "{why}");
+        }
+    }
+    machines.first.swarm(&["task", "list"]).ok();
+    machines.end_with_team();
+}
 
 #[test]
 fn a_lead_writes_to_one_on_another_machine_if_a_person_allows_each_message() {

@@ -26,10 +26,32 @@ pub enum Verdict {
 /// Checks whether a team is dead. A team without a lead process belongs to a person and never
 /// counts as dead, unless it is an empty one that a session left behind long before `now`. A team
 /// with open tasks or unread mail is kept unless `unfinished`. Teams of other programs are skipped.
+/// A team on a server is kept: deleting it ends it for all machines, and nothing of it is archived.
 ///
 /// # Errors
 /// Returns an error if the store fails.
 pub fn verdict(
+    store: &dyn TeamStore,
+    config: &TeamConfig,
+    seen: &[SeenProcess],
+    unfinished: bool,
+    now: UnixMs,
+) -> Result<Verdict, StoreError> {
+    let team = &config.name;
+    if !store.team(team).is_remote() {
+        return judged(store, config, seen, unfinished, now);
+    }
+    // Whatever is unfinished, it is not archived.
+    Ok(match judged(store, config, seen, true, now)? {
+        Verdict::Dead(why) => Verdict::Kept(format!(
+            "{why}; `swarm resume {team}` takes it over, `swarm team delete {team}` deletes it for all machines, with \
+             everything on the hub"
+        )),
+        other => other,
+    })
+}
+
+fn judged(
     store: &dyn TeamStore,
     config: &TeamConfig,
     seen: &[SeenProcess],

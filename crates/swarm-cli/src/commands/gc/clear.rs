@@ -20,7 +20,8 @@ use crate::spawn_context::{self, for_stopping};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Searches the current repository for worktrees of deleted teams, and the current directory and those of members for leftovers of sandboxes.
+Searches the current repository for worktrees of deleted teams, and the current directory and those of members for leftovers of sandboxes. \
+Teams on a hub are kept.
 
 Examples:
   swarm gc --dry-run      show what would be removed
