@@ -50,7 +50,7 @@ pub(crate) trait MailRole: fmt::Debug + Send + Sync {
     }
 
     /// Returns text for the model to accompany its next messages; it does not start a turn.
-    fn notes(&self, _team: &dyn Team) -> Vec<String> {
+    async fn notes(&self, _team: &dyn Team) -> Vec<String> {
         Vec::new()
     }
 
@@ -320,11 +320,11 @@ impl MailHandler {
     }
 
     /// Returns text for the model to accompany its next messages.
-    pub(crate) fn notes(&self) -> Vec<Injected> {
+    pub(crate) async fn notes(&self) -> Vec<Injected> {
         let Some(team) = self.context.team() else {
             return Vec::new();
         };
-        let notes = self.role.notes(&*team);
+        let notes = self.role.notes(&*team).await;
         notes.iter().map(|text| Injected::system(text)).collect()
     }
 
@@ -473,7 +473,7 @@ impl Interjections for MailHandler {
     async fn between_calls(&self) -> Vec<Injected> {
         match self.take_urgent().await {
             Ok(messages) => {
-                let mut injected = self.notes();
+                let mut injected = self.notes().await;
                 injected.extend(self.inject(&messages));
                 injected
             }

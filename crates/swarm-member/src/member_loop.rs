@@ -212,7 +212,7 @@ impl<R: Role> MemberLoop<R> {
         if !fresh.is_empty() {
             self.mail.mark_notified(&fresh);
             let initial = self.initial_prompt.clone().map(Injected::prompt);
-            let notes = self.mail.notes();
+            let notes = self.mail.notes().await;
             let messages = self.mail.inject(&fresh);
             let delivery = if self.role.mail_fires_prompt_hooks() {
                 self.context.extend(notes);

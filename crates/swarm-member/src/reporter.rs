@@ -27,7 +27,7 @@ pub(crate) struct ReporterParts {
 pub(crate) struct Reporter {
     parts: ReporterParts,
     sums: Mutex<Sums>,
-    /// News for the team that wait for the store.
+    /// Work that waits for the store.
     posting: TaskTracker,
 }
 
@@ -70,7 +70,16 @@ impl Reporter {
         }
     }
 
-    /// Waits until the team has all news of the events so far.
+    /// Writes something to the store. Work that has to wait for the store continues in the background, because it must
+    /// not delay the agent.
+    pub(crate) fn post(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut work = work.boxed();
+        if (&mut work).now_or_never().is_none() {
+            self.posting.spawn(work);
+        }
+    }
+
+    /// Waits until everything is written that was posted so far.
     pub(crate) async fn posted(&self) {
         self.posting.close();
         self.posting.wait().await;
@@ -125,11 +134,7 @@ impl EventSink for Reporter {
         let team = (self.parts.team)();
         if let (Some(team), Some(news)) = (&team, TeamNews::of(&self.parts.name, &event)) {
             let team = Arc::clone(team);
-            let mut posting = async move { news.post(&*team).await }.boxed();
-            // A store that does not answer at once must not delay the agent.
-            if (&mut posting).now_or_never().is_none() {
-                self.posting.spawn(posting);
-            }
+            self.post(async move { news.post(&*team).await });
         }
         self.parts
             .keeper

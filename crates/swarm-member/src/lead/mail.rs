@@ -222,8 +222,8 @@ impl MailRole for LeadMail {
         }
     }
 
-    fn notes(&self, team: &dyn Team) -> Vec<String> {
-        self.questions.news(team)
+    async fn notes(&self, team: &dyn Team) -> Vec<String> {
+        self.questions.news(team).await
     }
 
     fn reads(&self, incoming: &Incoming) {

@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use swarm_protocol::{
     Event, JournalEntry, LEAD_AGENT, LEAD_NAME, PERSON, RequestId, RequestRecord, RequestState,
 };
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{StoreError, Team};
 
 /// Requests of members, until the model knows the answers.
 #[derive(Debug, Default)]
@@ -37,26 +37,30 @@ impl OpenQuestions {
     }
 
     /// Returns the news for the model and removes answered requests.
-    pub(super) fn news(&self, team: &dyn Team) -> Vec<String> {
-        let mut questions = self.0.lock();
-        if questions.is_empty() {
-            return Vec::new();
-        }
-        let mut news = Vec::new();
-        let mut journal: Option<Vec<JournalEntry>> = None;
-        questions.retain_mut(|question| {
-            if waits(team, &question.id) {
-                if !std::mem::replace(&mut question.is_told, true) {
-                    news.push(format!("{} is waiting for a person.", question.name));
-                }
-                return true;
+    pub(super) async fn news(&self, team: &dyn Team) -> Vec<String> {
+        let known: Vec<_> = self.0.lock().iter().map(|one| one.id.clone()).collect();
+        let mut answered = Vec::new();
+        for id in known {
+            if !waits(team, &id).await {
+                answered.push(id);
             }
-            let journal = journal.get_or_insert_with(|| {
-                let events = team.events().block_on();
-                events.map_or_else(|_| Vec::new(), |events| events.entries)
-            });
-            news.extend(verdict(journal, question));
-            false
+        }
+        let journal = if answered.is_empty() {
+            Vec::new()
+        } else {
+            let events = team.events().await;
+            events.map_or_else(|_| Vec::new(), |events| events.entries)
+        };
+        let mut news = Vec::new();
+        self.0.lock().retain_mut(|question| {
+            if answered.contains(&question.id) {
+                news.extend(verdict(&journal, question));
+                return false;
+            }
+            if !std::mem::replace(&mut question.is_told, true) {
+                news.push(format!("{} is waiting for a person.", question.name));
+            }
+            true
         });
         news
     }
@@ -72,8 +76,8 @@ fn name_of(record: &RequestRecord) -> String {
 }
 
 /// Returns whether a request is still open. An unreadable request is checked again later.
-fn waits(team: &dyn Team, id: &RequestId) -> bool {
-    match team.request(id).block_on() {
+async fn waits(team: &dyn Team, id: &RequestId) -> bool {
+    match team.request(id).await {
         Ok(record) => record.state == RequestState::Open,
         Err(StoreError::RequestNotFound { .. }) => false,
         Err(_) => true,

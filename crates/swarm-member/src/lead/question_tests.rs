@@ -28,19 +28,16 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     assert_eq!(events.asked(), [asked]);
     assert_eq!(world.unread("team-lead"), 0);
     // The model gets it and the answer with its next messages.
-    let notes = || -> Vec<_> {
-        mail.handler
-            .notes()
-            .into_iter()
-            .map(|note| note.text)
-            .collect()
+    let notes = async || -> Vec<_> {
+        let notes = mail.handler.notes().await.into_iter();
+        notes.map(|note| note.text).collect()
     };
-    let waits = notes();
+    let waits = notes().await;
     assert!(
         waits[0].contains("request p1 of bob (Bash) is waiting"),
         "{waits:?}"
     );
-    assert!(notes().is_empty(), "told twice");
+    assert!(notes().await.is_empty(), "told twice");
     let files = world.crew();
     swarm_team::answer_request(
         &*files,
@@ -53,12 +50,12 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     .await
     .unwrap();
     files.close_request(&record.id).await.unwrap();
-    let answered = notes();
+    let answered = notes().await;
     assert!(
         answered[0].contains("was denied by a person: not now"),
         "{answered:?}"
     );
-    assert!(notes().is_empty(), "told twice");
+    assert!(notes().await.is_empty(), "told twice");
     // A request that is read after its answer is ignored.
     send(&world, question("bob"));
     assert!(mail.handler.take().await.unwrap().is_empty());

@@ -12,7 +12,7 @@ use swarm_os::DirectoryWatcher;
 use swarm_panes::{BackendKind, backend_kind};
 use swarm_permissions::{AgentKind, Behavior, PoolRequest, ReadFilter, RuleSet, ToolCeiling};
 use swarm_protocol::{Clock, DefinitionReport, LifeKind, RightsReport, RuleText, SpawnId};
-use swarm_store::{BlockOn as _, Lease, TeamStore, Topic};
+use swarm_store::{Lease, TeamStore, Topic};
 use swarm_team::{MemberContext, MemberSpec, SendMessageTool, StateKeeper, WorkMerger};
 use swarm_tools::{Confinement, prompt};
 use swarm_ui::{PaneHeader, PaneView, Theme};
@@ -83,7 +83,7 @@ pub(crate) fn assemble(
         spec.limits.max_requests,
     );
     let definition = report(&spec, &limits, &loaded);
-    let rights = Arc::new(rights(&context, &spec, rules));
+    let rights = Arc::new(rights(&context, &spec, rules, &reporter));
     role_mail.may_change(&rights, &context, &reporter);
     let setup = MemberSetup {
         mail: Arc::new(mail),
@@ -253,25 +253,34 @@ fn report(
 }
 
 /// Returns the permissions of the member, and writes them to a file for people.
-fn rights(context: &Arc<MemberContext>, spec: &MemberSpec, rules: RuleSet) -> Rights {
-    let (context, agent, spawn_id) = (
-        Arc::clone(context),
-        spec.identity.agent.clone(),
-        spec.identity.spawn_id,
-    );
+fn rights(
+    context: &Arc<MemberContext>,
+    spec: &MemberSpec,
+    rules: RuleSet,
+    reporter: &Arc<Reporter>,
+) -> Rights {
+    let (context, reporter) = (Arc::clone(context), Arc::clone(reporter));
+    let (agent, spawn_id) = (spec.identity.agent.clone(), spec.identity.spawn_id);
+    let order = Arc::<tokio::sync::Mutex<()>>::default();
     let rights = Rights::new(spec.permissions.mode, rules, spec.permissions.ceiling)
         .after_approval(spec.permissions.work_mode)
         .anchored(spec.permissions.anchors.clone());
     rights.on_change(move |rights| {
         let team = context.store.team(&agent.team);
         let report = in_force(rights, spawn_id);
-        let written = team.write_rights(&agent.name, &report).block_on();
-        if let Err(error) =
-            written.and_then(|()| team.set_mode(&agent.name, report.mode).block_on())
-        {
-            // No decision depends on the files.
-            tracing::warn!(agent = %agent, %error, "cannot write the rights");
-        }
+        let (agent, order) = (agent.clone(), Arc::clone(&order));
+        reporter.post(async move {
+            // In the order of the changes.
+            let _turn = order.lock().await;
+            let mut written = team.write_rights(&agent.name, &report).await;
+            if written.is_ok() {
+                written = team.set_mode(&agent.name, report.mode).await;
+            }
+            if let Err(error) = written {
+                // No decision depends on the files.
+                tracing::warn!(agent = %agent, %error, "cannot write the rights");
+            }
+        });
     })
 }
 

@@ -90,6 +90,8 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     }
     member.context().note_who_leads(&*files).await?;
     member.runtime.start(member.session.parts()).await?;
+    // Its rights are known with its hello.
+    member.reporter.posted().await;
     let hello = hello(&spec, &process, tool_names, definition);
     files.write_hello(name, &hello).await?;
     let Some(committed) = await_commit(
