@@ -41,11 +41,7 @@ impl HeldLease {
         taken: Seen,
         since: Instant,
     ) -> Self {
-        requests.lost.send_if_modified(|lost| {
-            lost.remove(&name);
-            // Nobody waits for that.
-            false
-        });
+        requests.forget_lost(&name);
         let lost = watch::Sender::new(false);
         let renewal = Renewal {
             requests: Arc::clone(requests),
@@ -149,6 +145,14 @@ impl Requests {
                 _ = changes.changed() => {}
             }
         }
+    }
+
+    pub(super) fn forget_lost(&self, name: &MemberName) {
+        self.lost.send_if_modified(|lost| {
+            lost.remove(name);
+            // Nobody waits for that.
+            false
+        });
     }
 
     /// Returns the error for a process that has lost a lease.

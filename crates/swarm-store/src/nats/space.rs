@@ -91,6 +91,10 @@ impl Space for NatsSpace {
         self.requests.require_leases()
     }
 
+    fn forget_lost(&self, name: &MemberName) {
+        self.requests.forget_lost(name);
+    }
+
     fn create(&self, records: &[(Key, WriteId, Vec<u8>)], at_most: Duration) -> Answered<bool> {
         let records = records.to_vec();
         self.wait(

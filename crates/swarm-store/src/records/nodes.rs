@@ -187,8 +187,10 @@ fn join(
     report: &NodeReport,
     process: &LifeRecord,
 ) -> Result<Lease> {
+    let held_as = name.holder();
+    records.space.forget_lost(&held_as);
     create_space(records)?;
-    let lease = take_lease(records, &name.holder(), process)?;
+    let lease = take_lease(records, &held_as, process)?;
     let lease = lease.map_err(|holder| StoreError::NodeTaken {
         name: name.clone(),
         host: holder.host,

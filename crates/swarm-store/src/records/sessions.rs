@@ -101,11 +101,12 @@ fn join(
     session: &PeerSession,
     process: &LifeRecord,
 ) -> Result<(Lease, u64)> {
-    create_space(records)?;
     let id = session.session;
+    let held_as = id.holder();
+    records.space.forget_lost(&held_as);
+    create_space(records)?;
     // Frames for an earlier process of this session are not read.
     let position = end(records, id)?;
-    let held_as = id.holder();
     let lease = take_lease(records, &held_as, process)?;
     let lease = lease.map_err(|holder| StoreError::LeaseHeld {
         team: records.team.clone(),

@@ -115,6 +115,9 @@ pub(crate) trait Space: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Forgets that this process lost a lease, which it is about to take again: it may wait for the server.
+    fn forget_lost(&self, _name: &MemberName) {}
+
     /// Creates the team with records, in this order; the last one makes it exist. Returns `false` if
     /// it exists already. The IDs identify repetitions.
     fn create(&self, records: &[(Key, WriteId, Vec<u8>)], at_most: Duration) -> Answered<bool>;
