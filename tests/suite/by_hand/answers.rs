@@ -304,6 +304,19 @@ fn what_is_always_allowed_is_not_asked_about_again_in_a_mode_at_its_ceiling() {
     world.swarm(&["shutdown", "bob"]).ok();
 }
 
+#[test]
+fn always_says_where_it_can_grant_nothing() {
+    let api = runs_once("cat > made <<EOF\nx\nEOF");
+    let world = world_over(&api);
+    spawn_asking(&world, "bob");
+    let approved = world.swarm(&["approve", "--always"]);
+    approved.ok().stdout_has("--always had no effect");
+    wait_for_state(&world, "bob", "idle");
+    let log = world.swarm(&["log", "--type", "request"]).stdout;
+    assert!(log.contains("approved for bob by a person"), "{log}");
+    world.swarm(&["shutdown", "bob"]).ok();
+}
+
 /// A model that writes two files, one after the other.
 fn writing(first: &str, second: &str) -> FakeApi {
     let paths = [first.to_owned(), second.to_owned()];

@@ -14,6 +14,9 @@ use crate::commands::acting::team_to_answer;
 use crate::commands::members::age;
 use crate::failure::{Failure, Result};
 
+/// What `--always` reports for a request without a suggestion.
+const NO_GRANT: &str = "--always had no effect: no rule covers similar requests";
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -94,18 +97,20 @@ fn approve_one(
     input: Option<Value>,
 ) -> Result<()> {
     let is_edited = input.is_some();
-    let answer = Answer::Approved {
-        always: always && !is_edited,
-        updated_input: input,
-    };
-    let record = record(app, team, asked, answer)?;
     // A team that cannot be read may have teammates.
     let has_teammates =
         (team.config().block_on()).map_or(true, |config| config.teammates().next().is_some());
-    let granted = granted(&record, has_teammates).filter(|_| always);
-    let more = granted.map_or_else(String::new, |granted| {
-        format!("\n  and without asking, {granted}")
-    });
+    let granted = granted(asked, has_teammates).filter(|_| always);
+    let more = match &granted {
+        Some(granted) => format!("\n  and without asking, {granted}"),
+        None if always => format!("\n  {NO_GRANT}"),
+        None => String::new(),
+    };
+    let answer = Answer::Approved {
+        always: granted.is_some(),
+        updated_input: input,
+    };
+    let record = record(app, team, asked, answer)?;
     let verdict = match &record.request {
         RequestKind::Plan { .. } if is_edited => "may carry out the plan as you changed it",
         RequestKind::Plan { .. } => "may carry out its plan",
