@@ -225,6 +225,10 @@ fn a_forged_answer_is_ignored_and_reported() {
         .stdout
         .clone();
     assert!(log.contains("an answer to bob was ignored"), "{log}");
+    for command in ["requests", "status"] {
+        let shown = world.swarm(&[command]);
+        shown.ok().stdout_has("an answer was ignored: ");
+    }
     world
         .swarm(&["approve", "bob"])
         .ok()

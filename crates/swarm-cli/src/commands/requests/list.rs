@@ -1,7 +1,7 @@
 //! `swarm requests`: the pending requests.
 
 use serde_json::json;
-use swarm_protocol::{RequestRecord, RequestState, TeamName};
+use swarm_protocol::{Event, RequestRecord, RequestState, TeamName};
 use swarm_store::{BlockOn as _, StoreError, Team};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
@@ -46,6 +46,7 @@ pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<()> {
             .iter()
             .map(|request| text::in_full(request, None, now, app.command_prefix()))
             .collect();
+        let blocks = with_ignored_answers(&*team, &open, blocks);
         app.out.data(&blocks.join("\n\n"))?;
     }
     app.out.left_out(&list.broken);
@@ -73,9 +74,13 @@ fn all(app: &App) -> Result<()> {
             let mut record = serde_json::to_value(request)?;
             record["team"] = json!(team);
             records.push(record);
-            let prefix = app.command_prefix();
-            blocks.push(text::in_full(request, Some(team), now, prefix));
         }
+        let open: Vec<RequestRecord> = list.requests.into_iter().filter(is_open).collect();
+        let of_team = open
+            .iter()
+            .map(|request| text::in_full(request, Some(team), now, app.command_prefix()))
+            .collect();
+        blocks.extend(with_ignored_answers(&*files, &open, of_team));
         app.out.left_out(&list.broken);
     }
     if app.out.json {
@@ -86,6 +91,29 @@ fn all(app: &App) -> Result<()> {
         app.out.data(&blocks.join("\n\n"))?;
     }
     Failure::worst(damaged).map_or(Ok(()), Err)
+}
+
+/// Adds to the text of each request why its member ignored an answer. Without a readable journal
+/// nothing is added: the request can be answered in any case.
+fn with_ignored_answers(
+    team: &dyn Team,
+    open: &[RequestRecord],
+    mut blocks: Vec<String>,
+) -> Vec<String> {
+    if open.is_empty() {
+        return blocks;
+    }
+    let events = team.events().block_on();
+    for entry in events.map_or_else(|_| Vec::new(), |events| events.entries) {
+        if let Event::AnswerIgnored {
+            request, reason, ..
+        } = entry.event
+            && let Some(at) = open.iter().position(|open| open.id == request)
+        {
+            blocks[at] += &format!("\n{}", text::ignored_answer(&reason));
+        }
+    }
+    blocks
 }
 
 /// Adds requests of other programs' members to the queue if no lead process does.

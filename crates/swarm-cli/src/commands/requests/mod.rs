@@ -11,4 +11,4 @@ mod which;
 pub(super) use answer::{ApproveArgs, DenyArgs, approve, deny, person};
 pub(super) use list::{RequestsArgs, adopt, is_open, pending, run, waiting_elsewhere, who_waits};
 pub(super) use permissions::{NO_RULES, PermissionsArgs, rule_table, run as permissions};
-pub(super) use text::{details, granted, in_short, questions, what};
+pub(super) use text::{details, granted, ignored_answer, in_short, questions, what};

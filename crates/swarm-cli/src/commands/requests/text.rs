@@ -89,6 +89,11 @@ pub(in crate::commands) fn in_short(request: &RequestRecord, prefix: &str) -> St
     )
 }
 
+/// Formats why a member ignored an answer to its request.
+pub(in crate::commands) fn ignored_answer(reason: &str) -> String {
+    format!("  an answer was ignored: {}", swarm_ui::clean_line(reason))
+}
+
 /// Formats the call in one line.
 pub(in crate::commands) fn what(request: &RequestRecord) -> String {
     let tool = request.request.tool();

@@ -8,7 +8,8 @@ use std::thread;
 
 use serde_json::{Map, Value, json};
 use swarm_protocol::{
-    AgentId, MemberName, NodeName, RequestRecord, Task, TaskState, TaskStatus, TeamConfig, TeamName,
+    AgentId, MemberName, NodeName, RequestId, RequestRecord, Task, TaskState, TaskStatus,
+    TeamConfig, TeamName,
 };
 use swarm_store::{BlockOn as _, MemberView, StoreError, TaskList, Team, TeamView};
 use swarm_supervisor::{node_of, started_elsewhere};
@@ -51,6 +52,8 @@ pub(super) struct Status {
     pub(super) budgets: Vec<BudgetUse>,
     pub(super) tasks: TaskList,
     pub(super) requests: Vec<RequestRecord>,
+    /// Why members ignored answers to requests.
+    ignored: BTreeMap<RequestId, String>,
     /// Forecast conflicts between the worktrees of the team's repository.
     pub(super) collisions: Vec<Collision>,
     /// Unreadable files, and damaged files that were moved aside and still exist.
@@ -95,11 +98,17 @@ impl Status {
             spending: past.spending.clone(),
             tasks,
             requests: requests.requests,
+            ignored: past.ignored.clone(),
         })
     }
 
     pub(super) fn death(&self, name: &MemberName) -> Option<&str> {
         self.deaths.get(name).map(String::as_str)
+    }
+
+    /// Returns why the member of a request ignored an answer to it.
+    pub(super) fn ignored_answer(&self, request: &RequestId) -> Option<&str> {
+        self.ignored.get(request).map(String::as_str)
     }
 
     pub(super) fn open_tasks(&self) -> impl Iterator<Item = &Task> {

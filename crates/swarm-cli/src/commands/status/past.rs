@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use swarm_protocol::{Event, MemberName, TeamConfig, UnixMs};
+use swarm_protocol::{Event, MemberName, RequestId, TeamConfig, UnixMs};
 use swarm_store::{BlockOn as _, Cursor, Events, StoreError, TeamStore};
 use swarm_team::TeamSpending;
 
@@ -16,6 +16,8 @@ pub(super) struct Past {
     next: Cursor,
     /// Reason of each member's last death.
     pub(super) deaths: BTreeMap<MemberName, String>,
+    /// Why a member ignored the latest answer to its request that it ignored.
+    pub(super) ignored: BTreeMap<RequestId, String>,
     pub(super) spending: TeamSpending,
     /// Damaged files that were moved aside: their location and the message about each.
     set_aside: Vec<(String, String)>,
@@ -48,6 +50,11 @@ impl Past {
             match entry.event {
                 Event::MemberDied { member, reason, .. } => {
                     self.deaths.insert(member, reason);
+                }
+                Event::AnswerIgnored {
+                    request, reason, ..
+                } => {
+                    self.ignored.insert(request, reason);
                 }
                 Event::FileDamaged {
                     file, kept, reason, ..

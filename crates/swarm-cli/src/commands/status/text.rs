@@ -130,7 +130,11 @@ fn checks(status: &Status) -> String {
 
 fn waiting(status: &Status, prefix: &str) -> String {
     let requests = status.requests.iter();
-    let lines = requests.map(|request| requests::in_short(request, prefix));
+    let lines = requests.map(|request| {
+        let ignored = status.ignored_answer(&request.id);
+        let ignored = ignored.map(|why| format!("\n{}", requests::ignored_answer(why)));
+        requests::in_short(request, prefix) + &ignored.unwrap_or_default()
+    });
     let lines: Vec<String> = lines.collect();
     let count = counted(lines.len() as u64, "question");
     format!("{count} for you:\n{}\n", lines.join("\n"))
