@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use swarm_protocol::{
     ControlFrame, Member, MemberName, PermissionMode, PlanApprovalRequest, RequestId, RequestKind,
     RequestRecord, UnixMs, input_digest,
@@ -61,7 +62,7 @@ fn asked(frame: &ControlFrame, mode: PermissionMode) -> Option<(RequestId, Reque
                 digest: input_digest(&frame.tool_name, &frame.input),
                 suggestions: frame.permission_suggestions.clone(),
             };
-            let line = format!("{} {}", frame.tool_name, frame.description);
+            let line = call_line(&frame.tool_name, &frame.input);
             (frame.request_id.clone(), kind, line)
         }
         ControlFrame::PlanApprovalRequest(frame) => {
@@ -83,6 +84,16 @@ fn asked(frame: &ControlFrame, mode: PermissionMode) -> Option<(RequestId, Reque
         }
         _ => return None,
     })
+}
+
+/// Formats a call from its input, in which the known tools have a main field. The member's own
+/// description is not used: it could be the one of a harmless call.
+fn call_line(tool: &str, input: &Value) -> String {
+    let known = swarm_tools::builtin();
+    let known = known.iter().find(|known| known.name() == tool);
+    let line = known.map(|known| known.one_line(input));
+    line.filter(|line| line.trim_end() != tool)
+        .unwrap_or_else(|| swarm_tools::one_line(&format!("{tool} {input}")))
 }
 
 fn plan_line(frame: &PlanApprovalRequest) -> String {

@@ -95,6 +95,40 @@ fn p6_members_of_other_programs_ask_by_mail_and_are_answered_by_mail() {
 }
 
 #[test]
+fn a_request_of_another_program_is_described_by_its_call_not_by_its_words() {
+    let world = World::on_files();
+    world.foreigner("eve");
+    let files = world.files();
+    for (at, (tool, input, line)) in [
+        (
+            "Bash",
+            json!({"description": "run make", "command": "rm -rf ~"}),
+            "Bash rm -rf ~",
+        ),
+        (
+            "Edit",
+            json!({"file_path": "/etc/passwd"}),
+            "Edit /etc/passwd",
+        ),
+        ("mcp__x__y", json!({"a": [1]}), r#"mcp__x__y {"a":[1]}"#),
+        ("Bash", json!({"cmd": "ls"}), r#"Bash {"cmd":"ls"}"#),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let text = json!({"type": "permission_request", "request_id": format!("perm-{at}-abcdefg"),
+            "agent_id": "eve", "tool_name": tool, "tool_use_id": "t", "description": "run make", "input": input});
+        let record = adopt_request(
+            &*files,
+            &asked_by("eve", &text),
+            PermissionMode::Default,
+            now(),
+        );
+        assert_eq!(record.block_on().unwrap().unwrap().description, line);
+    }
+}
+
+#[test]
 fn always_gives_only_a_member_of_another_program_what_it_suggested() {
     let world = World::on_files();
     world.foreigner("eve");
