@@ -193,15 +193,22 @@ pub enum Event {
         /// Whether the suggested rules were granted as well.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         always: bool,
-        /// Reason for the denial, truncated if long.
+        /// Reason for the denial, truncated if long, or why a request was withdrawn before its
+        /// deadline.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// Answers to questions, or the remark to a plan, each truncated if long.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        answers: Vec<String>,
         /// [`crate::input_digest`] of the call as shown to the person who answered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digest: Option<String>,
         /// Digest of the modified input, if a person changed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updated_digest: Option<String>,
+        /// The modified input as JSON text, truncated if long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        updated_input: Option<String>,
         /// Who answered.
         #[serde(flatten)]
         by: AnsweredBy,

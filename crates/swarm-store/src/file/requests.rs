@@ -209,7 +209,7 @@ impl FileTeam {
         } else {
             by
         };
-        let event = answer_event(request, &answer, by);
+        let event = answer_event(request, &answer, by, self.now());
         if answer == Answer::Expired {
             // A timeout means no, even if the journal cannot be written.
             self.record_done([event]);

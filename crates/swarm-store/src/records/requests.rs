@@ -177,8 +177,8 @@ impl RecordsTeam {
         } else {
             by
         };
-        let event = answer_event(request, &answer, by);
         let at = self.now();
+        let event = answer_event(request, &answer, by, at);
         request.state = RequestState::Answered { answer, at };
         Ok(event)
     }

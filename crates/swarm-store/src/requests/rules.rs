@@ -1,8 +1,9 @@
 //! Journal events of requests, and which answers count. No I/O.
 
+use serde_json::Value;
 use swarm_protocol::{
     Answer, AnsweredBy, Event, Grant, LEAD_AGENT, MessageId, RequestId, RequestKind, RequestRecord,
-    RequestState, TeamName, input_digest,
+    RequestState, TeamName, UnixMs, input_digest,
 };
 
 use super::NOT_ENTERED;
@@ -25,8 +26,17 @@ pub(crate) fn opened(request: &RequestRecord) -> Event {
     }
 }
 
-/// Returns the event of an answer.
-pub(crate) fn answer_event(request: &RequestRecord, answer: &Answer, by: AnsweredBy) -> Event {
+/// Why a request that did not time out is recorded as expired.
+const WITHDRAWN: &str = "the requester stopped waiting";
+
+/// Returns the event of an answer that is given now.
+pub(crate) fn answer_event(
+    request: &RequestRecord,
+    answer: &Answer,
+    by: AnsweredBy,
+    now: UnixMs,
+) -> Event {
+    let timed_out = request.deadline.is_some_and(|deadline| now >= deadline);
     Event::RequestAnswered {
         request: request.id.clone(),
         to: Some(request.from.clone()),
@@ -34,10 +44,16 @@ pub(crate) fn answer_event(request: &RequestRecord, answer: &Answer, by: Answere
         always: is_always(answer),
         why: match answer {
             Answer::Denied { why } => why.as_deref().map(excerpt),
+            Answer::Expired if !timed_out => Some(WITHDRAWN.to_owned()),
             _ => None,
+        },
+        answers: match answer {
+            Answer::Answered { answers } => answers.iter().map(|text| excerpt(text)).collect(),
+            _ => Vec::new(),
         },
         digest: Some(request.request.computed_digest()),
         updated_digest: updated_digest_of(&request.request, answer),
+        updated_input: updated_input(answer).map(|input| excerpt(&input.to_string())),
         by,
     }
 }
@@ -180,11 +196,12 @@ fn is_always(answer: &Answer) -> bool {
 
 /// The digest of an input that a person has changed.
 fn updated_digest_of(asked: &RequestKind, answer: &Answer) -> Option<String> {
+    updated_input(answer).map(|input| input_digest(asked.tool(), input))
+}
+
+fn updated_input(answer: &Answer) -> Option<&Value> {
     match answer {
-        Answer::Approved {
-            updated_input: Some(input),
-            ..
-        } => Some(input_digest(asked.tool(), input)),
+        Answer::Approved { updated_input, .. } => updated_input.as_ref(),
         _ => None,
     }
 }
@@ -201,23 +218,59 @@ fn excerpt(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use swarm_protocol::{MemberName, UnixMs};
+    use swarm_protocol::MemberName;
 
     use super::*;
 
+    fn of(command: &str) -> RequestRecord {
+        let kind = RequestKind::Permission {
+            tool: "Bash".to_owned(),
+            tool_use_id: "t1".to_owned(),
+            input: json!({ "command": command }),
+            digest: String::new(),
+            suggestions: Vec::new(),
+        };
+        let from = MemberName::teammate("bob").unwrap();
+        RequestRecord::open(RequestId::new("perm-1-abcdefg"), from, kind, UnixMs(1))
+    }
+
+    #[test]
+    fn the_journal_has_what_was_allowed_or_answered_and_why_a_request_ended() {
+        let asked = RequestRecord {
+            deadline: Some(UnixMs(9)),
+            ..of("make")
+        };
+        let of = |answer: &Answer, now: u64| match answer_event(
+            &asked,
+            answer,
+            AnsweredBy::default(),
+            UnixMs(now),
+        ) {
+            Event::RequestAnswered {
+                why,
+                answers,
+                updated_input,
+                ..
+            } => (why, answers, updated_input),
+            other => panic!("{other:?}"),
+        };
+        let edited = Answer::Approved {
+            always: false,
+            updated_input: Some(json!({"command": "make all"})),
+        };
+        let (_, _, input) = of(&edited, 2);
+        assert_eq!(input.as_deref(), Some(r#"{"command":"make all"}"#));
+        let answers = vec!["blue".to_owned(), "2".to_owned()];
+        let answered = Answer::Answered {
+            answers: answers.clone(),
+        };
+        assert_eq!(of(&answered, 2), (None, answers, None));
+        assert_eq!(of(&Answer::Expired, 8).0.as_deref(), Some(WITHDRAWN));
+        assert_eq!(of(&Answer::Expired, 9).0, None, "it timed out");
+    }
+
     #[test]
     fn a_stored_answer_counts_if_it_was_entered_for_the_same_call() {
-        let of = |command: &str| {
-            let kind = RequestKind::Permission {
-                tool: "Bash".to_owned(),
-                tool_use_id: "t1".to_owned(),
-                input: json!({ "command": command }),
-                digest: String::new(),
-                suggestions: Vec::new(),
-            };
-            let from = MemberName::teammate("bob").unwrap();
-            RequestRecord::open(RequestId::new("perm-1-abcdefg"), from, kind, UnixMs(1))
-        };
         let approved = |always, updated_input| Answer::Approved {
             always,
             updated_input,
@@ -237,7 +290,7 @@ mod tests {
             (of("make"), edited, of("make"), once(), false),
             (of("make"), once(), of("make install"), once(), false),
         ] {
-            let event = answer_event(&shown, &entered, AnsweredBy::default());
+            let event = answer_event(&shown, &entered, AnsweredBy::default(), UnixMs(2));
             let state = RequestState::Answered {
                 answer: stored,
                 at: UnixMs(2),

@@ -240,6 +240,8 @@ pub(crate) fn the_journal_has_the_request_its_answer_and_who_answered(world: &Wo
         why,
         digest: Some(input_digest("Bash", if always { &make } else { &long })),
         updated_digest: None,
+        updated_input: None,
+        answers: Vec::new(),
         by,
     };
     assert!(events.contains(&answered(&asked.id, "denied", false, why, by)));

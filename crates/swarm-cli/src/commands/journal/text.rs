@@ -155,15 +155,24 @@ fn request(event: &Event) -> String {
             answer,
             always,
             why,
+            answers,
+            updated_digest,
             by,
             ..
         } => {
+            let is_plan = request.as_str().starts_with("plan_approval-");
+            let answer = match answer.as_str() {
+                "answered" if is_plan => "approved with a remark",
+                "approved" if updated_digest.is_some() => "approved with changes",
+                word => word,
+            };
             let always = if *always { " with --always" } else { "" };
             let to = match to {
                 Some(to) => format!(" for {to}"),
                 None => String::new(),
             };
-            let why = because(why.as_deref());
+            let answers = (!answers.is_empty()).then(|| answers.join("; "));
+            let why = because(why.as_ref().or(answers.as_ref()).map(String::as_str));
             format!("{answer}{always}{to}{} ({request}){why}", answerer(by))
         }
         _ => String::new(),
@@ -356,6 +365,33 @@ mod tests {
                 "why": "not now", "by": "person", "pid": 7, "user": "eve",
             })),
             "denied for bob by a person, user eve, process 7 (perm-1-a): not now"
+        );
+        let answered = |request: &str, answer: &str, more: serde_json::Value| {
+            let mut event = serde_json::json!({
+                "type": "request_answered", "request": request, "to": "bob", "answer": answer, "by": "person",
+            });
+            for (name, value) in more.as_object().into_iter().flatten() {
+                event[name] = value.clone();
+            }
+            show(event)
+        };
+        assert_eq!(
+            answered(
+                "perm-1-a",
+                "approved",
+                serde_json::json!({"updatedDigest": "d"})
+            ),
+            "approved with changes for bob by a person (perm-1-a)"
+        );
+        let words = serde_json::json!({"answers": ["blue", "2"]});
+        assert_eq!(
+            answered("perm-1-a", "answered", words.clone()),
+            "answered for bob by a person (perm-1-a): blue; 2"
+        );
+        let plan = "plan_approval-1@bob@t";
+        assert_eq!(
+            answered(plan, "answered", words),
+            format!("approved with a remark for bob by a person ({plan}): blue; 2")
         );
         // Written by an older version.
         let old =
