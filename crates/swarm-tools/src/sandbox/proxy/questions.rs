@@ -9,6 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::CallHost;
 
+/// Maximum number of open questions of one agent. Connections to further hosts are denied at once,
+/// so that one command cannot bury the requests of others.
+const MAX_OPEN: usize = 10;
+
 /// The questions of one agent: one for each host at a time, side by side.
 #[derive(Debug, Default)]
 pub(super) struct HostQuestions {
@@ -19,6 +23,12 @@ pub(super) struct HostQuestions {
 enum HostState {
     Answered(bool),
     Asked(OpenQuestion),
+}
+
+impl HostState {
+    fn is_open(&self) -> bool {
+        matches!(self, Self::Asked(_))
+    }
 }
 
 #[derive(Debug)]
@@ -32,8 +42,8 @@ struct OpenQuestion {
 }
 
 impl HostQuestions {
-    /// Asks the user whether commands may reach a host, once. `None` if nobody answered this time, or
-    /// nobody is present (no `call`). The question is withdrawn when the last future that waits for it
+    /// Asks the user whether commands may reach a host, once. `None` if nobody answered this time,
+    /// nobody is present (no `call`), or too many questions are open. The question is withdrawn when the last future that waits for it
     /// is dropped: the command has ended or closed its connection.
     pub(super) async fn answer(
         self: &Arc<Self>,
@@ -60,6 +70,10 @@ impl HostQuestions {
             Some(HostState::Answered(granted)) => return Err(Some(*granted)),
             Some(HostState::Asked(question)) => question,
             None => {
+                let open = hosts.values().filter(|state| state.is_open());
+                if open.count() >= MAX_OPEN {
+                    return Err(None);
+                }
                 let asked = HostState::Asked(self.ask(host.clone(), call.ok_or(None)?));
                 match hosts.entry(host.clone()).or_insert(asked) {
                     HostState::Answered(granted) => return Err(Some(*granted)),
@@ -216,6 +230,26 @@ mod tests {
         cancel.cancelled().await;
         // The next connection asks again.
         let next = scene.connect("a");
+        let (_, _, answer) = scene.asked.recv().await.unwrap();
+        answer.send(true).unwrap();
+        assert_eq!(next.await.unwrap(), Some(true));
+    }
+
+    #[tokio::test]
+    async fn hosts_beyond_the_limit_of_open_questions_are_denied_at_once() {
+        let mut scene = Scene::new();
+        let mut open = Vec::new();
+        for at in 0..MAX_OPEN {
+            let waiting = scene.connect(&format!("host-{at}"));
+            open.push((waiting, scene.asked.recv().await.unwrap()));
+        }
+        assert_eq!(scene.connect("further").await.unwrap(), None);
+        let known = scene.connect("host-0");
+        let (first, (_, _, answer)) = open.swap_remove(0);
+        answer.send(true).unwrap();
+        assert_eq!(first.await.unwrap(), Some(true));
+        assert_eq!(known.await.unwrap(), Some(true));
+        let next = scene.connect("further");
         let (_, _, answer) = scene.asked.recv().await.unwrap();
         answer.send(true).unwrap();
         assert_eq!(next.await.unwrap(), Some(true));
