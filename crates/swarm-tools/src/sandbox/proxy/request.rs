@@ -9,6 +9,9 @@ use tokio::net::TcpStream;
 /// Maximum length of the head of an HTTP request in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
+/// Maximum length of a host name in bytes (RFC 1035), with a final dot.
+const MAX_HOST: usize = 254;
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ProxyRequest {
     pub(super) host: String,
@@ -32,7 +35,7 @@ pub(super) async fn read_request(client: &mut TcpStream) -> io::Result<Option<Pr
         5 => read_socks(client).await,
         first => {
             let head = read_head(client, first).await?;
-            let request = parse_http(&head);
+            let request = parse_http(&head).filter(|request| is_host(&request.host));
             if request.is_none() {
                 let answer =
                     "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -60,7 +63,13 @@ async fn read_socks(client: &mut TcpStream) -> io::Result<Option<ProxyRequest>> 
         3 => {
             let mut name = vec![0; client.read_u8().await?.into()];
             client.read_exact(&mut name).await?;
-            String::from_utf8_lossy(&name).into_owned()
+            let name = String::from_utf8_lossy(&name).into_owned();
+            if !is_host(&name) {
+                // General failure.
+                client.write_all(&socks_answer(1)).await?;
+                return Ok(None);
+            }
+            name
         }
         4 => Ipv6Addr::from(client.read_u128().await?).to_string(),
         _ => {
@@ -98,6 +107,17 @@ async fn read_head(client: &mut (impl AsyncRead + Unpin), first: u8) -> io::Resu
         head.push(client.read_u8().await?);
     }
     Ok(head)
+}
+
+/// Whether a text is a host name in ASCII or an IP address. Any other one would be shown to a person
+/// as a host, although programs do not agree which one it is.
+fn is_host(text: &str) -> bool {
+    let is_in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let is_name = (1..=MAX_HOST).contains(&text.len()) && text.bytes().all(is_in_name);
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    is_name || bare.unwrap_or(text).parse::<Ipv6Addr>().is_ok()
 }
 
 fn parse_http(head: &[u8]) -> Option<ProxyRequest> {
@@ -149,6 +169,37 @@ fn parse_http(head: &[u8]) -> Option<ProxyRequest> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_names_and_addresses_are_hosts() {
+        for host in [
+            "a.example",
+            "a_b.example.",
+            "127.0.0.1",
+            "0x7f.1",
+            "[::1]",
+            "::ffff:10.0.0.1",
+        ] {
+            assert!(is_host(host), "{host}");
+        }
+        let long = "a".repeat(255);
+        for host in [
+            "",
+            "[127.0.0.1:8901@127.0.0.1]",
+            "127.0.0.1@a.example",
+            "a.example#b",
+            "a\\b",
+            "a\0b",
+            "a b",
+            "a:1",
+            "[a.example]",
+            "[::1",
+            "\u{430}.example",
+            &long,
+        ] {
+            assert!(!is_host(host), "{host:?}");
+        }
+    }
 
     #[test]
     fn http_requests_name_their_host_and_are_rewritten() {
