@@ -335,8 +335,8 @@ pub enum StoreError {
         team: TeamName,
         /// ID of the request.
         id: RequestId,
-        /// IDs of the open requests.
-        open: Vec<RequestId>,
+        /// Open requests: the number of each and its requester.
+        open: Vec<String>,
     },
     /// A request with this ID already exists.
     #[error("request `{0}` exists already")]

@@ -442,6 +442,19 @@ fn a_request_can_be_named_by_member_by_id_prefix_or_omitted() {
             .stdout
             .contains(&format!("swarm approve {}", short("bob")))
     );
+    let unknown = world.swarm(&["approve", "p99", "--json"]).error(3);
+    let listed = format!(
+        "open requests: {} of bob, {} of carol",
+        short("bob"),
+        short("carol")
+    );
+    assert_eq!(unknown["hint"], listed);
+    let several = world.swarm(&["approve"]).stderr.clone();
+    let mut indented = several.lines().skip(1);
+    assert!(
+        indented.all(|line| line.starts_with("  swarm approve p")),
+        "{several}"
+    );
     let approved = world.swarm(&["approve", "carol"]);
     assert!(approved.ok().stdout.starts_with("carol may make this call"));
     wait_for_state(&world, "carol", "idle");

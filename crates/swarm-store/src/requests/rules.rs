@@ -177,7 +177,9 @@ pub(crate) fn not_found(team: &TeamName, id: &RequestId, known: Vec<RequestRecor
     StoreError::RequestNotFound {
         team: team.clone(),
         id: id.clone(),
-        open: open.map(|request| request.id).collect(),
+        open: open
+            .map(|request| format!("{} of {}", request.short(), request.from))
+            .collect(),
     }
 }
 

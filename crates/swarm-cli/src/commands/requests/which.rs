@@ -87,5 +87,5 @@ fn ambiguous(several: &[&RequestRecord], word: Option<&str>, verb: &str) -> Fail
             )
         })
         .collect();
-    Failure::usage(message).with_hint(lines.join("\n  "))
+    Failure::usage(message).with_hint(lines.join("\n"))
 }
