@@ -190,7 +190,8 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
         None => {
             let yes = match &request.request {
                 RequestKind::Sandbox { .. } => "yes, until it exits",
-                _ => "yes, this once",
+                RequestKind::Plan { .. } => "yes, carry it out",
+                RequestKind::Permission { .. } => "yes, this once",
             };
             answers.push((yes.to_owned(), KeyAnswer::Approve));
             answers.extend(granted(request, host.has_teammates()).map(|granted| {
@@ -359,6 +360,18 @@ mod tests {
         let labels = labels(&shown);
         assert_eq!(labels[0], "1 yes, until it exits");
         assert_eq!(answers.len(), 2, "{labels:?}");
+    }
+
+    #[test]
+    fn a_plan_is_carried_out_or_not() {
+        let mut asked = request("ExitPlanMode", json!({}), Vec::new());
+        asked.request = RequestKind::Plan {
+            plan: "# Fix it".to_owned(),
+            plan_file_path: "/plan.md".to_owned(),
+            mode: swarm_protocol::PermissionMode::Default,
+        };
+        let (shown, _) = dialog(&asked, &LEAD);
+        assert_eq!(labels(&shown)[0], "1 yes, carry it out");
     }
 
     /// A call that asks these questions; each may have several answers.

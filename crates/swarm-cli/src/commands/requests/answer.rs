@@ -155,17 +155,18 @@ fn each(app: &App, team: &dyn Team, answer: impl Fn(&RequestRecord) -> Result<()
 
 /// Answers a question with a person's text.
 fn answer(app: &App, team: &dyn Team, asked: &RequestRecord, answers: &[String]) -> Result<()> {
-    let id = asked.short();
+    let (prefix, id) = (app.command_prefix(), asked.short());
     let is_plan = matches!(asked.request, RequestKind::Plan { .. });
     if !is_plan && !text::asks(asked) {
         let message = format!("request `{id}` asks no question: {}", what(asked));
-        let hint = format!("omit `--answer`: swarm approve {id}");
+        let hint = format!("omit `--answer`: {prefix}approve {id}");
         return Err(Failure::usage(message).with_hint(hint));
     }
     if !is_plan && let Err(why) = swarm_tools::answered(&asked.request.input(), answers) {
         let message = format!("request `{id}` was not answered: {why}");
-        let hint =
-            format!("`swarm requests` shows them; swarm approve {id} --answer TEXT, once for each");
+        let hint = format!(
+            "`{prefix}requests` shows them; {prefix}approve {id} --answer TEXT, once for each"
+        );
         return Err(Failure::usage(message).with_hint(hint));
     }
     let answers = answers.to_vec();

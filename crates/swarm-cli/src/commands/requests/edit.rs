@@ -49,7 +49,8 @@ pub(super) fn edited(
     };
     // Editors add a line break at the end.
     if edited == input || text.trim_end() == before.trim_end() {
-        let hint = format!("swarm approve {} allows it unchanged", asked.short());
+        let (prefix, id) = (app.command_prefix(), asked.short());
+        let hint = format!("{prefix}approve {id} allows it unchanged");
         return Err(Failure::usage("nothing was changed: nothing was answered").with_hint(hint));
     }
     Ok(Some(edited))

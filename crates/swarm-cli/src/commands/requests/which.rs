@@ -30,15 +30,19 @@ pub(super) fn named(app: &App, team: &dyn Team, word: Option<&str>, verb: &str) 
         ([only], _) => Ok(Named::Open(Box::new((*only).clone()))),
         ([], Some(word)) if is_member(team, word)? => {
             let message = format!("{word} of team {} has no pending request", team.name());
+            let requests = format!("{}requests", app.command_prefix());
             Err(Failure::not_found(message)
-                .with_hint("run `swarm requests` to list pending requests"))
+                .with_hint(format!("run `{requests}` to list pending requests")))
         }
         ([], Some(word)) => Ok(Named::Id(RequestId::new(word))),
         ([], None) => {
             let message = format!("no pending requests in team {}", team.name());
             Err(Failure::not_found(message))
         }
-        (several, _) => Err(ambiguous(several, word, verb)),
+        (several, _) => {
+            let command = format!("{}{verb}", app.command_prefix());
+            Err(ambiguous(several, word, &command))
+        }
     }
 }
 
@@ -67,7 +71,7 @@ fn matching<'a>(open: &'a [RequestRecord], word: &str) -> Vec<&'a RequestRecord>
     by(&|request| request.id.as_str().starts_with(word) || request.id.short().starts_with(word))
 }
 
-fn ambiguous(several: &[&RequestRecord], word: Option<&str>, verb: &str) -> Failure {
+fn ambiguous(several: &[&RequestRecord], word: Option<&str>, command: &str) -> Failure {
     let count = several.len();
     let message = match word {
         None => format!("{count} requests are pending: specify one"),
@@ -80,7 +84,7 @@ fn ambiguous(several: &[&RequestRecord], word: Option<&str>, verb: &str) -> Fail
         .iter()
         .map(|request| {
             format!(
-                "swarm {verb} {}   {}: {}",
+                "{command} {}   {}: {}",
                 request.short(),
                 request.from,
                 what(request)
