@@ -83,13 +83,14 @@ pub(super) fn text_of(dialog: &Dialog) -> String {
     let choices = choices.map(|choice| format!("  {}: {}", choice.key, choice.label));
     // A single choice declines questions, which a command answers.
     let how = match &dialog.choices[..] {
-        [only] => format!("type {} and Enter to decline", only.key),
-        _ => "type a number and Enter to answer".to_owned(),
+        [] => None,
+        [only] => Some(format!("type {} and Enter to decline", only.key)),
+        _ => Some("type a number and Enter to answer".to_owned()),
     };
     let lines = std::iter::once(dialog.question.clone())
         .chain(dialog.details.iter().cloned())
         .chain(choices)
-        .chain([how]);
+        .chain(how);
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -40,6 +40,11 @@ pub(super) trait QuestionHost: Send + Sync {
         true
     }
 
+    /// Why no key is accepted here at this moment; `None` if keys answer requests.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
     /// Whether a request whose answer was refused is shown again; otherwise it is postponed.
     fn asks_again(&self) -> bool {
         true
@@ -147,6 +152,9 @@ fn option(name: &str, value: &str) -> String {
 }
 
 fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyAnswer>) {
+    if let Some(why) = host.refusal() {
+        return (without_keys(request, host, &why), Vec::new());
+    }
     let (id, prefix) = (request.short(), host.command_prefix());
     let asked = questions(request);
     let mut details = details(request);
@@ -232,6 +240,25 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
     (dialog, answers)
 }
 
+/// Returns a dialog that only names the command that answers elsewhere.
+fn without_keys(request: &RequestRecord, host: &dyn QuestionHost, why: &str) -> Dialog {
+    let answers = questions(request).map_or(0, |asked| asked.len());
+    let (id, answers) = (request.short(), " --answer TEXT".repeat(answers));
+    // First, because a long call is cut.
+    let mut lines = vec![
+        format!("  in a terminal outside: swarm approve {id}{answers}"),
+        format!("  no keys here: {why}"),
+    ];
+    lines.extend(details(request));
+    Dialog {
+        id: request.id.to_string(),
+        asker: Some((request.from.to_string(), host.color(&request.from))),
+        question: format!("{} asks: {}", request.from, what(request)),
+        details: lines,
+        ..Dialog::default()
+    }
+}
+
 fn form_question(asked: &AskedQuestion) -> FormQuestion {
     FormQuestion {
         text: asked.question.clone(),
@@ -271,10 +298,11 @@ mod tests {
         }
     }
 
-    /// A lead's terminal, with a screen or without, or a pane.
+    /// A lead's terminal, with a screen, shared with an agent or without a screen, or a pane.
     #[derive(PartialEq)]
     enum Host {
         Lead,
+        Shared,
         Plain,
         Pane,
     }
@@ -300,6 +328,10 @@ mod tests {
 
         fn has_screen(&self) -> bool {
             *self != PLAIN
+        }
+
+        fn refusal(&self) -> Option<String> {
+            (*self == Host::Shared).then(|| "bob can type too".to_owned())
         }
 
         fn waiting(&self, _open: usize, _postponed: usize) {}
@@ -360,6 +392,27 @@ mod tests {
         let labels = labels(&shown);
         assert_eq!(labels[0], "1 yes, until it exits");
         assert_eq!(answers.len(), 2, "{labels:?}");
+    }
+
+    #[test]
+    fn without_keys_a_request_names_the_command_that_answers_it() {
+        let asked = request(
+            "Bash",
+            json!({"command": "touch x", "timeout": 5}),
+            Vec::new(),
+        );
+        let (shown, answers) = dialog(&asked, &Host::Shared);
+        assert!(shown.choices.is_empty() && answers.is_empty());
+        assert_eq!(
+            shown.details[..2],
+            [
+                "  in a terminal outside: swarm approve p3",
+                "  no keys here: bob can type too",
+            ]
+        );
+        assert!(shown.details.contains(&"  timeout: 5".to_owned()));
+        let (shown, _) = dialog(&asking(&[("Which?", false)]), &Host::Shared);
+        assert!(shown.form.is_empty() && shown.details[0].ends_with("p3 --answer TEXT"));
     }
 
     #[test]

@@ -251,6 +251,14 @@ impl TerminalCommands {
         self.acting() == Acting::Person
     }
 
+    /// Returns why no key answers requests here at this moment.
+    pub(super) fn refusal(&self) -> Option<String> {
+        match self.acting() {
+            Acting::PersonOrAgent(why) => Some(why),
+            _ => None,
+        }
+    }
+
     fn acting(&self) -> Acting {
         self.actor.now(self.team().as_ref())
     }

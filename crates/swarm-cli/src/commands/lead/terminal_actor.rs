@@ -102,8 +102,8 @@ impl TerminalActor {
     }
 
     /// Returns who types at this moment, while this team exists. Inside a shared terminal it reads every
-    /// team, so it is called when a key has a command to run, not for text. An earlier result could be
-    /// of a time without the agent that types now.
+    /// team, so it is called when a request appears or a key has a command to run, not for text. An
+    /// earlier result could be of a time without the agent that types now.
     pub(super) fn now(&self, team: Option<&TeamName>) -> Acting {
         match (&self.acting, self.why_not(team)) {
             (Acting::Person, Some(why)) => Acting::PersonOrAgent(why),

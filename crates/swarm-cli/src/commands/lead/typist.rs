@@ -269,6 +269,10 @@ impl QuestionHost for LeadHost {
         !self.terminal.is_plain()
     }
 
+    fn refusal(&self) -> Option<String> {
+        self.commands.refusal()
+    }
+
     fn ask(&self, request: Option<&DialogRequest>) -> bool {
         let dialog = request.map(|request| request.dialog.clone());
         if let Some(dialog) = &dialog {
