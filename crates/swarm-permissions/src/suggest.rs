@@ -17,15 +17,26 @@ const WITH_SUBCOMMANDS: [&str; 16] = [
 /// Programs with a subcommand `run` that takes a script name: `npm run build`.
 const RUNNERS: [&str; 3] = ["npm", "pnpm", "yarn"];
 
+/// Words with which parts of loops and conditions begin. Rules for such parts are of no use: they
+/// allow neither the loop with other values nor the command outside of it.
+const OF_COMPOUND: [&str; 14] = [
+    "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "select", "then",
+    "until", "while",
+];
+
 /// Maximum length in characters of a command that is suggested literally.
 const LONGEST_EXACT: usize = 200;
 
-/// Suggests rules for the parts of a command line without an allow rule; without parts, for exactly
-/// the whole command line.
+/// Suggests rules for the parts of a command line without an allow rule; without parts, or for a loop
+/// or a condition, for exactly the whole command line.
 pub(crate) fn for_command(command: &str, missing: &[String]) -> Vec<Suggestion> {
     let mut rules: Vec<RuleValue> = Vec::new();
     let command = command.trim();
-    let texts = if missing.is_empty() {
+    let is_of_compound = |part: &String| {
+        let first = part.split_whitespace().next();
+        first.is_some_and(|word| OF_COMPOUND.contains(&word))
+    };
+    let texts = if missing.is_empty() || missing.iter().any(is_of_compound) {
         vec![exact(command)]
     } else {
         missing.iter().map(|part| for_part(part)).collect()

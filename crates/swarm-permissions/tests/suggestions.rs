@@ -56,6 +56,12 @@ fn suggestions_have_the_format_of_messages() {
         suggestions("Bash", json!({"command": "git -C x push"})),
         bash_rule("git -C x push")
     );
+    // Parts of a loop are not commands.
+    let looped = "for i in 1 2; do touch x$i; done";
+    assert_eq!(
+        suggestions("Bash", json!({"command": looped})),
+        bash_rule(looped)
+    );
     // A prefix with a special character would match something else.
     assert_eq!(
         suggestions("Bash", json!({"command": "cargo te[s]t x"})),
