@@ -52,7 +52,10 @@ fn refusal(command: &str, rest: &[String], facts: &dyn GitFacts, depth: usize) -
         "branch" | "tag" => deletes(command, rest)
             .then(|| deletion_refusal(command, facts))
             .flatten(),
-        "switch" | "checkout" | "bisect" | "symbolic-ref" if moves_head(command, rest, facts) => {
+        "bisect" if moves_head(command, rest, facts) => {
+            head_refusal(command, facts).or_else(|| bisect_refusal(facts))
+        }
+        "switch" | "checkout" | "symbolic-ref" if moves_head(command, rest, facts) => {
             head_refusal(command, facts)
         }
         "clean" | "reset" | "restore" | "rm" | "mv" | "checkout" | "checkout-index"
@@ -106,6 +109,16 @@ fn deletion_refusal(command: &str, facts: &dyn GitFacts) -> Option<String> {
             repository's configuration. Keep what is no longer needed, use another name for what you create, and tell \
             the team lead."
         )
+    })
+}
+
+/// `git bisect start` deletes refs first, even if there are none.
+fn bisect_refusal(facts: &dyn GitFacts) -> Option<String> {
+    (facts.sandboxed() && facts.place() != GitPlace::Elsewhere).then(|| {
+        "`git bisect` does not work in the sandbox, because git would have to write next to the repository's \
+        configuration. List the commits with `git log --oneline GOOD..BAD`, check one of them out with \
+        `git switch --detach COMMIT`, test it, and halve the list yourself."
+            .to_owned()
     })
 }
 

@@ -108,7 +108,6 @@ fn i6_branches_can_only_be_switched_in_the_members_own_worktree() {
         "co main",
         "checkout -bnew",
         "checkout -qbnew",
-        "bisect start",
         "symbolic-ref HEAD refs/heads/x",
     ] {
         assert!(refused(line, GitPlace::SharedTree), "{line}");
@@ -136,6 +135,18 @@ fn i6_branches_can_only_be_switched_in_the_members_own_worktree() {
         "unknown",
     ] {
         assert!(!refused(line, GitPlace::SharedTree), "{line}");
+    }
+}
+
+#[test]
+fn a_bisection_is_refused_in_a_shared_checkout_and_in_the_sandbox() {
+    for line in ["bisect start", "bisect good", "bisect reset"] {
+        assert!(refused(line, GitPlace::SharedTree), "{line}");
+        assert!(refused(line, GitPlace::OwnTree), "{line}");
+        assert!(!refused(line, GitPlace::Elsewhere), "{line}");
+    }
+    for line in ["bisect log", "bisect --help"] {
+        assert!(!refused(line, GitPlace::OwnTree), "{line}");
     }
 }
 
