@@ -118,12 +118,8 @@ fn a_request_of_another_program_is_described_by_its_call_not_by_its_words() {
     {
         let text = json!({"type": "permission_request", "request_id": format!("perm-{at}-abcdefg"),
             "agent_id": "eve", "tool_name": tool, "tool_use_id": "t", "description": "run make", "input": input});
-        let record = adopt_request(
-            &*files,
-            &asked_by("eve", &text),
-            PermissionMode::Default,
-            now(),
-        );
+        let incoming = asked_by("eve", &text);
+        let record = adopt_request(&*files, &incoming, PermissionMode::Default, now());
         assert_eq!(record.block_on().unwrap().unwrap().description, line);
     }
 }

@@ -105,12 +105,16 @@ fn with_ignored_answers(
     }
     let events = team.events().block_on();
     for entry in events.map_or_else(|_| Vec::new(), |events| events.entries) {
-        if let Event::AnswerIgnored {
+        let Event::AnswerIgnored {
             request, reason, ..
         } = entry.event
-            && let Some(at) = open.iter().position(|open| open.id == request)
-        {
-            blocks[at] += &format!("\n{}", text::ignored_answer(&reason));
+        else {
+            continue;
+        };
+        let mut texts = open.iter().zip(&mut blocks);
+        if let Some((_, block)) = texts.find(|(open, _)| open.id == request) {
+            block.push('\n');
+            block.push_str(&text::ignored_answer(&reason));
         }
     }
     blocks
