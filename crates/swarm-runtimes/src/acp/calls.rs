@@ -5,10 +5,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use swarm_agent::ForeignCall;
-use swarm_protocol::ToolKind;
+use swarm_protocol::{ToolKind, shortened};
 use swarm_tools::{ToolContext, one_line};
 
 use crate::program::quoted;
+
+/// Maximum length of a title in front of an input, in characters.
+const MAX_TITLE: usize = 40;
 
 /// A call that the agent asks about.
 #[derive(Debug)]
@@ -109,12 +112,18 @@ fn fetch(call: &Value) -> Option<ForeignCall> {
     Some(foreign(call, "WebFetch", input, ToolKind::Web))
 }
 
-/// Returns a call that no tool of swarm is like.
+/// Returns a call that no tool of swarm is like. Its line has the input too, because the title is the
+/// agent's own words.
 fn other(call: &Value) -> ForeignCall {
     let word = call["kind"].as_str().unwrap_or("other");
-    let input = Some(&call["rawInput"]).filter(|input| input.is_object());
-    let input = input.cloned().unwrap_or_else(|| json!({}));
-    foreign(call, &format!("acp__{word}"), input, ToolKind::Other)
+    let input = call["rawInput"].as_object().cloned().unwrap_or_default();
+    let input = Value::Object(input);
+    let mut other = foreign(call, &format!("acp__{word}"), input, ToolKind::Other);
+    if other.input != json!({}) {
+        let title = shortened(&other.line, MAX_TITLE);
+        other.line = one_line(&format!("{title} {}", other.input));
+    }
+    other
 }
 
 pub(super) fn command_call(id: &str, command: &str) -> ForeignCall {
@@ -275,6 +284,7 @@ mod tests {
             (one(&other).tool.as_str(), one(&other).kind),
             ("acp__other", ToolKind::Other)
         );
+        assert_eq!(one(&other).line, r#"send {"to":"alice"}"#);
         let unnamed = json!({"title": "Shell", "rawInput": {"command": "ls"}});
         assert_eq!(one(&unnamed).tool, "Bash");
     }
