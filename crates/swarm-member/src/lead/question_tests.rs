@@ -180,7 +180,8 @@ async fn a_question_is_for_the_model_if_no_person_is_at_the_terminal_and_is_note
     send(&world, question("bob"));
     for _ in 0..2 {
         assert_eq!(mail.handler.take().await.unwrap().len(), 1);
-        assert!(mail.handler.notes().is_empty(), "the message says it");
+        let notes = mail.handler.notes().await;
+        assert!(notes.is_empty(), "the message says it");
     }
     assert_eq!(events.asked().len(), 1);
 }

@@ -63,14 +63,12 @@ impl TeammateMail {
         let Some((own, joined_at)) = self.joined.get() else {
             return false;
         };
-        match request.spawn_id {
-            Some(asked) => asked != *own,
-            // Another program has written it, on this machine, so the times are of one clock.
-            None => {
-                let written = incoming.entry.timestamp.unix_ms();
-                written.is_some_and(|written| written < *joined_at)
-            }
+        if let Some(asked) = request.spawn_id {
+            return asked != *own;
         }
+        // Another program has written it, on this machine, so the times are of one clock.
+        let written = incoming.entry.timestamp.unix_ms();
+        written.is_some_and(|written| written < *joined_at)
     }
 }
 
