@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_panes::recording::Call;
-use swarm_protocol::{BackendType, ErrorKind, PaneId, PermissionMode};
+use swarm_protocol::{BackendType, ErrorKind, PaneId, PermissionMode, SandboxKind};
 use swarm_store::StoreError;
 use swarm_supervisor::{LeadError, SpawnError, SpawnOptions, SpawnedMember};
 use swarm_testkit::{Answer, World, team};
@@ -83,6 +83,17 @@ async fn s11_order_contains_inherited_values_and_command_line_no_secret() {
     );
     assert!(command.env.contains(&mark));
     assert_eq!(command.cwd, world.path());
+}
+
+#[tokio::test]
+async fn order_contains_the_sandbox_that_works_here() {
+    let mut world = World::new();
+    world.spawn_context.find_sandbox = Arc::new(|| Some(SandboxKind::Landlock));
+    let stage = Stage::says_hello(&world, |_| {});
+    stage.spawn(&world, options(&world)).await.unwrap();
+    let (order, _) = stage.order();
+    let shell = &order.spec.definition.config.shell;
+    assert_eq!(shell.backend, Some(SandboxKind::Landlock));
 }
 
 async fn spawn(world: &World, options: SpawnOptions) -> Result<SpawnedMember, LeadError> {
