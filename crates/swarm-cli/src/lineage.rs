@@ -69,8 +69,7 @@ impl Lineage {
     pub(crate) fn has_value_below(&self, distance: usize, variable: &str, value: &str) -> bool {
         let entry = format!("{variable}={value}");
         self.any_below(distance, |environ| {
-            let mut entries = environ.split(|byte| *byte == 0);
-            entries.any(|have| have == entry.as_bytes())
+            entries(environ).any(|have| have == entry.as_bytes())
         })
     }
 
@@ -92,8 +91,8 @@ impl Lineage {
     pub(crate) fn mark(&self) -> Option<Mark> {
         let mut numbered = self.environs().enumerate();
         numbered.find_map(|(distance, (process, environ))| {
-            let environ = environ?;
-            let (variable, program) = MARKS.iter().find(|(name, _)| is_set(environ, name))?;
+            let of = |entry| MARKS.iter().position(|(name, _)| sets(entry, name));
+            let (variable, program) = MARKS[entries(environ?).filter_map(of).min()?];
             Some(Mark {
                 program,
                 variable,
@@ -133,10 +132,17 @@ impl PidSpace {
 
 /// Returns whether a variable is non-empty in this environment.
 fn is_set(environ: &[u8], name: &str) -> bool {
-    environ.split(|byte| *byte == 0).any(|entry| {
-        let value = entry.strip_prefix(name.as_bytes());
-        value.is_some_and(|value| value.len() > 1 && value[0] == b'=')
-    })
+    entries(environ).any(|entry| sets(entry, name))
+}
+
+/// Returns whether an entry of an environment sets this variable to a non-empty value.
+fn sets(entry: &[u8], name: &str) -> bool {
+    let value = entry.strip_prefix(name.as_bytes());
+    value.is_some_and(|value| value.len() > 1 && value[0] == b'=')
+}
+
+fn entries(environ: &[u8]) -> impl Iterator<Item = &[u8]> {
+    environ.split(|byte| *byte == 0)
 }
 
 #[cfg(test)]
