@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use swarm_config::{Environment, RuntimePresets, Settings};
 use swarm_protocol::{
@@ -129,10 +129,30 @@ pub(crate) fn search_sandbox(app: &App) -> Result<Arc<FindSandbox>> {
         let backend = backend_of(&probe);
         return Ok(Arc::new(move || backend));
     }
-    let search = thread::Builder::new().name("tries the sandbox".to_owned());
-    let search = search.spawn(find_sandbox)?;
-    let found = LazyLock::new(move || backend_of(&search.join().unwrap_or_default()));
+    let search = SandboxSearch::begin()?;
+    let found = LazyLock::new(move || backend_of(&search.end()));
     Ok(Arc::new(move || *found))
+}
+
+/// A thread that tries which sandbox works. Its processes do not outlive this value.
+struct SandboxSearch(Option<JoinHandle<SandboxProbe>>);
+
+impl SandboxSearch {
+    fn begin() -> io::Result<Self> {
+        let search = thread::Builder::new().name("tries the sandbox".to_owned());
+        Ok(Self(Some(search.spawn(find_sandbox)?)))
+    }
+
+    fn end(mut self) -> SandboxProbe {
+        let search = self.0.take().map(JoinHandle::join);
+        search.and_then(Result::ok).unwrap_or_default()
+    }
+}
+
+impl Drop for SandboxSearch {
+    fn drop(&mut self) {
+        drop(self.0.take().map(JoinHandle::join));
+    }
 }
 
 fn require_backend(probe: &SandboxProbe) -> Result<()> {
