@@ -36,7 +36,7 @@ pub(crate) fn is_joined(layout: &Layout, team: &TeamName) -> Option<bool> {
     file.map(|file| file.joined)
 }
 
-/// Creates the local directories of a team on a hub.
+/// Creates the local directories of a team on a hub, and the file. Returns once they are on disk.
 pub(crate) fn create(
     layout: &Layout,
     team: &TeamName,
@@ -44,10 +44,9 @@ pub(crate) fn create(
     joined: bool,
 ) -> Result<()> {
     let at = layout.team(team);
-    swarm_os::place_private_dir(&layout.teams())?.sync()?;
-    swarm_os::ensure_private_dir(&at.members())?;
+    let made = swarm_os::place_private_dir(&at.members())?;
     let path = path(layout, team);
     let hub = hub.clone();
     let content = record::pretty(&path, &HubFile { hub, joined })?;
-    Ok(swarm_os::replace_alone(&path, &content)?)
+    Ok(made.and(swarm_os::place_alone(&path, &content)?).sync()?)
 }

@@ -10,6 +10,7 @@ use swarm_protocol::ErrorKind;
 use swarm_store::{Actor, BlockOn as _, Draft, HubSettings, RootStore, StoreError, TeamStore};
 use tokio::runtime::Builder;
 
+use crate::files::recorder::left_open;
 use crate::hub::{has_no_server, settings};
 use crate::hub_scene::{Scene, crew, join, machine};
 use crate::values::{life_record, name, new_task, new_team, store_at, team};
@@ -45,6 +46,23 @@ fn two_machines_see_the_same_team_and_each_others_mail_at_once() {
         own.is_dir(),
         "a spawner writes the order of its child there"
     );
+}
+
+#[test]
+fn a_team_that_was_created_on_a_hub_is_on_the_disk_of_this_machine() {
+    if has_no_server() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let server = NatsServer::start(&directory.path().join("server"), &[]);
+    let here = machine(&directory.path().join("here"), settings(server.url()));
+    let create = || here.create_team(new_team("crew")).block_on();
+    let (created, left) = left_open(directory.path(), create);
+    created.unwrap();
+    assert_eq!(left, [""; 0]);
+    let (joined, left) = left_open(directory.path(), || here.join(&team("crew")).block_on());
+    joined.unwrap();
+    assert_eq!(left, [""; 0], "the file was written again");
 }
 
 #[test]

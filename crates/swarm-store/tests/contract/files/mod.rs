@@ -12,7 +12,7 @@ mod look;
 mod mail;
 mod reconcile;
 #[path = "../../../../swarm-os/tests/disk/recorder.rs"]
-mod recorder;
+pub(crate) mod recorder;
 mod requests;
 mod roster;
 mod storm_deaths;
