@@ -126,9 +126,9 @@ impl FileStore {
             is_aside: true,
         };
         let entered = aside.enter([Event::TeamCreated { by: new.created_by }])?;
-        let (own, locks, members) = (aside.at.own(), aside.at.locks(), aside.at.members());
-        let keys = aside.at.keys();
-        let made = swarm_os::made_in([aside.at.directory(), &own, &locks, &members, &keys])?;
+        // Its other directories are flushed with the keys, the roster and the journal.
+        let (locks, members) = (aside.at.locks(), aside.at.members());
+        let made = swarm_os::made_in([locks.as_path(), members.as_path()])?;
         entered.and(made).sync()?;
         Ok(config)
     }
