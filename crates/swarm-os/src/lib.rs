@@ -47,7 +47,8 @@ pub use private::{
 };
 pub use relocate::{quarantine, remove_if_present, remove_tree, rename_no_replace};
 pub use replace::{
-    Original, place_alone, replace_alone, replace_passing, stale_temporaries, sweep_temporaries,
+    Original, place_alone, replace_alone, replace_in_private_dir, replace_passing,
+    stale_temporaries, sweep_temporaries,
 };
 pub use repository::{LinkedWorktree, WORKTREES_DIRECTORY, repository_top};
 pub use secret_pipe::SecretPipe;

@@ -17,7 +17,7 @@ use crate::contained::{
 use crate::disk::{Step, flush_content, log};
 use crate::error::OnPath as _;
 use crate::pending_sync::{PendingSync, flush_in_parallel};
-use crate::private::widen_file;
+use crate::private::{place_private_dir, widen_file};
 
 /// Suffix of temporary files. Their names start with a dot and the name of the file to replace.
 const TEMPORARY_SUFFIX: &str = ".swarm-tmp";
@@ -117,6 +117,15 @@ fn hold_regular(path: &Path) -> Result<Option<File>, OsError> {
 /// visible but may not survive a power failure.
 pub fn replace_alone(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
     place_alone(path, bytes)?.sync()
+}
+
+/// Like [`replace_alone`], in a private directory that is created if it is missing.
+///
+/// # Errors
+/// As [`replace_alone`] and [`crate::ensure_private_dir`].
+pub fn replace_in_private_dir(path: &Path, bytes: &[u8]) -> Result<(), OsError> {
+    let made = place_private_dir(directory_of(path))?;
+    made.and(place_alone(path, bytes)?).sync()
 }
 
 /// Like [`replace_alone`], without syncing the directory: the new content is visible and flushed,

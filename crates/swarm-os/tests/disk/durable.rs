@@ -5,7 +5,7 @@ use std::path::Path;
 
 use swarm_os::{
     Appendable, LockOptions, Original, OsError, SyncHandle, append, append_durable, left_unsynced,
-    place_alone, place_private_dir, rename_no_replace, replace_alone,
+    place_alone, place_private_dir, rename_no_replace, replace_alone, replace_in_private_dir,
 };
 
 use crate::children::LockFixture;
@@ -24,6 +24,9 @@ fn every_change_is_flushed_before_it_is_reported_as_done() {
     let below = |name: &str| fixture.directory.join(name);
     let directory = fixture.directory.as_path();
     assert_durable(directory, || replace_alone(&below("alone.json"), b"1"));
+    assert_durable(directory, || {
+        replace_in_private_dir(&below("in/side"), b"1")
+    });
     assert_durable(directory, || append_durable(&below("new.jsonl"), b"1"));
     assert_durable(directory, || append_durable(&below("new.jsonl"), b"2"));
     assert_durable(directory, || {

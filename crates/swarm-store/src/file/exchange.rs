@@ -16,8 +16,10 @@ impl FileTeam {
             bytes: content.len() as u64,
         };
         self.with_roster_lock(|_held| {
-            swarm_os::ensure_private_dir(&self.at.blobs())?;
-            Ok(swarm_os::replace_alone(&self.at.blob(&blob), content)?)
+            Ok(swarm_os::replace_in_private_dir(
+                &self.at.blob(&blob),
+                content,
+            )?)
         })?;
         Ok(blob)
     }

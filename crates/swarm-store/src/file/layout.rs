@@ -147,7 +147,7 @@ impl TeamLayout {
     }
 
     /// The directory of large values.
-    pub(crate) fn blobs(&self) -> PathBuf {
+    fn blobs(&self) -> PathBuf {
         self.own().join("blobs")
     }
 

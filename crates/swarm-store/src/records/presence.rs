@@ -50,10 +50,7 @@ impl RecordsTeam {
     ) -> Result<PathBuf> {
         self.require()?;
         let path = self.local.layout.plan(&self.team, name, spawn);
-        if let Some(directory) = path.parent() {
-            swarm_os::ensure_private_dir(directory)?;
-        }
-        swarm_os::replace_alone(&path, plan.as_bytes())?;
+        swarm_os::replace_in_private_dir(&path, plan.as_bytes())?;
         Ok(path)
     }
 

@@ -11,7 +11,7 @@ use crate::files::recorder::left_open;
 use crate::files::world::{World, id, name, new_member, new_task, new_team, store_at};
 
 #[track_caller]
-fn assert_durable<T>(world: &World, work: impl FnOnce() -> T) -> T {
+pub(crate) fn assert_durable<T>(world: &World, work: impl FnOnce() -> T) -> T {
     let (done, left) = left_open(&world.root, work);
     assert!(left.is_empty(), "{left:?}");
     done

@@ -3,6 +3,7 @@
 mod accounts;
 mod children;
 mod durable;
+mod durable_records;
 mod foreign;
 mod grants;
 mod journal;
