@@ -106,3 +106,24 @@ fn a_task_of_a_list_that_was_deleted_by_hand_survives_a_power_cut() {
         },
     );
 }
+
+#[test]
+fn the_number_of_a_deleted_task_of_another_program_is_not_used_again_after_a_power_cut() {
+    let world = World::new();
+    let task = json!({"id": "8", "subject": "s", "description": "d", "status": "pending",
+        "blocks": [], "blockedBy": []});
+    swarm_os::replace_alone(&world.task_path(8), task.to_string().as_bytes()).unwrap();
+    let (team, person) = (world.handle(), world.person());
+    replay(
+        &world,
+        || drop(team.delete_task(&id(8), &person).block_on().unwrap()),
+        |store| {
+            let team = store.team(&world.team);
+            let is_done = team.tasks().block_on().unwrap().tasks.is_empty();
+            let new = [new_task("part", &[])];
+            let created = team.create_tasks(&new, &person).block_on().unwrap();
+            assert_eq!(created, [id(9)]);
+            is_done
+        },
+    );
+}
