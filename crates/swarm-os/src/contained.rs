@@ -90,13 +90,18 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, OsError> {
     read_whole(path, &file, metadata.len()).map(Some)
 }
 
+/// Returns an empty buffer with room for one byte more than expected: a read that does not fill it has
+/// reached the end.
+fn buffer_for(length: u64) -> Vec<u8> {
+    let length = usize::try_from(length).unwrap_or_default();
+    Vec::with_capacity(length.saturating_add(1).min(MAX_INITIAL_BUFFER))
+}
+
 /// Reads a file from its current position to its end. `length` is the expected number of bytes.
 pub(crate) fn read_whole(path: &Path, mut file: &File, length: u64) -> Result<Vec<u8>, OsError> {
-    // One byte more than expected: a read that does not fill the buffer has reached the end.
-    let length = usize::try_from(length).unwrap_or_default();
-    let mut bytes = Vec::with_capacity(length.saturating_add(1).min(MAX_INITIAL_BUFFER));
+    let mut bytes = buffer_for(length);
     let read = retrying(|| rustix::io::read(file, spare_capacity(&mut bytes)));
-    if read.or_io(path, "read")? == length {
+    if read.or_io(path, "read")? as u64 == length {
         return Ok(bytes);
     }
     // `take` avoids another query of the length, which `read_to_end` makes for a plain file.
@@ -141,10 +146,11 @@ fn read_part(
     let Some((mut file, metadata)) = open_known(path, OFlags::RDONLY)? else {
         return Ok(None);
     };
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(start(metadata.len())))
-        .and_then(|_| file.take(limit).read_to_end(&mut bytes))
-        .or_io(path, "read")?;
+    let start = start(metadata.len());
+    file.seek(SeekFrom::Start(start)).or_io(path, "read")?;
+    let mut bytes = buffer_for(metadata.len().saturating_sub(start).min(limit));
+    let read = file.take(limit).read_to_end(&mut bytes);
+    read.or_io(path, "read")?;
     Ok(Some(bytes))
 }
 
