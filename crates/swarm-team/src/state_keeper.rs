@@ -4,13 +4,14 @@ use std::mem;
 use std::sync::Arc;
 use std::thread;
 
+use futures::FutureExt as _;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use swarm_protocol::{AgentEvent, MemberName, MemberState, SpawnId, StateReport, UnixMs};
 use swarm_store::{BlockOn as _, Team};
 
-/// The state report of one member, written when it changes in a way that others can see. A thread
-/// writes it, so that a slow store does not delay the member. Reports that were not written yet are
-/// replaced by newer ones.
+/// The state report of one member, written when it changes in a way that others can see. If the store
+/// does not complete a write immediately, a thread does it, so that a slow store does not delay the
+/// member. Reports that were not written yet are replaced by newer ones.
 #[derive(Debug, Clone)]
 pub struct StateKeeper(Arc<Shared>);
 
@@ -62,7 +63,7 @@ impl StateKeeper {
         };
         if kept.want(team) {
             drop(kept);
-            self.begin();
+            self.begin(team);
         }
     }
 
@@ -78,7 +79,7 @@ impl StateKeeper {
         let mut kept = self.0.kept.lock();
         if kept.is_ahead && kept.want(team) {
             drop(kept);
-            self.0.write();
+            Arc::clone(&self.0).write().block_on();
         } else {
             self.0.wait(&mut kept);
         }
@@ -89,12 +90,18 @@ impl StateKeeper {
         self.0.wait(&mut self.0.kept.lock());
     }
 
-    fn begin(&self) {
-        let shared = Arc::clone(&self.0);
+    fn begin(&self, team: &Arc<dyn Team>) {
+        let mut writing = Box::pin(Arc::clone(&self.0).write());
+        // A write to files is complete after one poll, in a tenth of the time that a thread takes. A
+        // write to a hub is not polled here: it would depend on the caller's runtime, whose thread may
+        // wait for it.
+        if !team.is_remote() && writing.as_mut().now_or_never().is_some() {
+            return;
+        }
         let thread = thread::Builder::new().name("writes state".to_owned());
-        if let Err(error) = thread.spawn(move || shared.write()) {
+        if let Err(error) = thread.spawn(move || writing.block_on()) {
             tracing::debug!(%error, "cannot start a thread for a state report; writing on the caller's thread");
-            self.0.write();
+            Arc::clone(&self.0).write().block_on();
         }
     }
 }
@@ -109,9 +116,9 @@ impl Kept {
 
 impl Shared {
     /// Writes the report until nothing newer is wanted.
-    fn write(&self) {
+    async fn write(self: Arc<Self>) {
         while let Some((team, report)) = self.next() {
-            if let Err(error) = team.write_state(&self.name, &report).block_on() {
+            if let Err(error) = team.write_state(&self.name, &report).await {
                 // A failed write only leaves a stale state; liveness and mail do not depend on it.
                 tracing::warn!(team = %team.name(), member = %self.name, %error, "state report not written");
             }

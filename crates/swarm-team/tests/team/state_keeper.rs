@@ -126,6 +126,23 @@ fn what_is_followed_later_is_written_once_and_never_over_something_newer() {
 }
 
 #[test]
+fn a_report_in_files_is_written_without_another_thread() {
+    let world = World::on_files();
+    let spawn = world.join("bob");
+    let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
+    for at in 2..200 {
+        let new = if at % 2 == 0 {
+            MemberState::Working
+        } else {
+            MemberState::Idle
+        };
+        keeper.follow(&state(new), Some(&world.files()), UnixMs(at));
+        let written = world.files().state(&name("bob")).block_on().unwrap();
+        assert_eq!(written.map(|report| report.since), Some(UnixMs(at)));
+    }
+}
+
+#[test]
 fn a_slow_store_does_not_delay_the_member_and_gets_its_latest_report() {
     let world = World::new();
     let spawn = world.join("bob");
