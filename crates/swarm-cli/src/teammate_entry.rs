@@ -1,5 +1,6 @@
 //! Entry point of `swarm-teammate`: from its order to a running member.
 
+use std::panic::resume_unwind;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -61,7 +62,10 @@ fn start(args: TeammateArgs) -> anyhow::Result<Ending> {
         parts.pane.status = terminal.status;
         parts.pane.width = Box::new(|| terminal_width(std::io::stdout()));
         parts.pane.links = links;
-        let ended = Box::pin(swarm_member::run(parts)).await;
+        // As a task, because the runtime looks for I/O each time its main future is woken: by each
+        // chunk of a response.
+        let member = tokio::spawn(swarm_member::run(parts)).await;
+        let ended = member.unwrap_or_else(|failed| resume_unwind(failed.into_panic()));
         let failure = ended.as_ref().err();
         let last_words = failure.map(|error| format!("{PROGRAM}: {error:#}"));
         if let Some(keyboard) = keyboard {

@@ -338,18 +338,19 @@ fn worst_failure(ended: Result<TeamStopReport, LeadError>) -> Result<(), LeadErr
 }
 
 /// Runs work and the tasks that it starts on one thread. Each chunk of a response passes between
-/// two tasks; on several threads each chunk would wake another thread.
+/// two tasks; on several threads each chunk would wake another thread. The work is a task, too,
+/// because the runtime looks for I/O each time its main future is woken.
 pub(super) async fn on_own_thread<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> io::Result<T> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let thread = tokio::task::spawn_blocking(move || {
-        let done = runtime.block_on(work);
+        let done = runtime.block_on(runtime.spawn(work));
         // Threads that wait for a member to stop end with the process.
         runtime.shutdown_background();
         done
     });
-    match thread.await {
+    match thread.await.flatten() {
         Ok(done) => Ok(done),
         Err(failed) => resume_unwind(failed.into_panic()),
     }
