@@ -142,8 +142,8 @@ fn a_report_in_files_is_written_without_another_thread() {
     }
 }
 
-#[test]
-fn a_slow_store_does_not_delay_the_member_and_gets_its_latest_report() {
+#[tokio::test]
+async fn a_slow_store_does_not_delay_the_member_and_gets_its_latest_report() {
     let world = World::new();
     let spawn = world.join("bob");
     let keeper = StateKeeper::new(name("bob"), spawn, UnixMs(1));
