@@ -114,7 +114,7 @@ impl Content {
             lease.lost.send_replace(true);
             lease.end();
         }
-        self.bells.ring(&Key::lease(name), 0);
+        self.bells.ring_watched(&Key::lease(name), None);
     }
 }
 
@@ -438,7 +438,7 @@ impl Space for MemorySpace {
             };
             leases.insert(name.clone(), lease);
         }
-        content.bells.ring(&Key::lease(name), 0);
+        content.bells.ring_watched(&Key::lease(name), None);
         Ok(Taken::Held(Box::new(HeldLease {
             content,
             name: name.clone(),

@@ -207,8 +207,8 @@ impl Renewal {
             lost.insert(self.name.clone());
         });
         lost.send_replace(true);
-        let (lease, revision) = (Key::lease(&self.name), self.last.revision);
-        self.requests.bells.ring(&lease, revision);
+        let lease = Key::lease(&self.name);
+        self.requests.bells.ring_watched(&lease, None);
         self.park().await;
     }
 

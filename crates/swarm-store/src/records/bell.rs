@@ -12,7 +12,7 @@ use super::key::Key;
 /// What was heard of some keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Rings {
-    /// Number of writes. One may be counted twice.
+    /// Number of writes. One may be counted twice by those who watch a prefix.
     pub(crate) writes: u64,
     /// The highest revision of a record that was written, or position after an entry of a log.
     pub(crate) newest: u64,
@@ -30,6 +30,16 @@ impl Rings {
             None => self.gaps += 1,
         }
     }
+
+    /// The same for a write that may have been heard of already: this process hears of its own writes
+    /// when they are done and when they are announced. Returns whether it is news.
+    fn add_once(&mut self, written: Option<u64>) -> bool {
+        let is_news = written != Some(self.newest);
+        if is_news {
+            self.add(written);
+        }
+        is_news
+    }
 }
 
 /// Tells watchers that records were written.
@@ -46,13 +56,19 @@ impl Bells {
         };
         let mut bells = self.0.lock();
         bells.retain(|_, bell| bell.receiver_count() > 0);
-        for (_, bell) in bells.iter().filter(|(watched, _)| is_its(watched)) {
-            bell.send_modify(|rings| rings.add(Some(at)));
+        for (watched, bell) in bells.iter().filter(|(watched, _)| is_its(watched)) {
+            if watched == key.as_str() {
+                bell.send_if_modified(|rings| rings.add_once(Some(at)));
+            } else {
+                // Writes of different keys may have the same number.
+                bell.send_modify(|rings| rings.add(Some(at)));
+            }
         }
     }
 
-    /// Wakes those who watch exactly this key or prefix; without a revision or position, something may
-    /// have been missed. Returns `false` if it is not watched.
+    /// Wakes those who watch exactly this key or prefix, unless they have heard of this revision or
+    /// position, which no other write has; without one, something may have been missed. Returns `false` if
+    /// it is not watched.
     pub(crate) fn ring_watched(&self, watched: &Key, at: Option<u64>) -> bool {
         let mut bells = self.0.lock();
         let Some(bell) = bells.get(watched.as_str()) else {
@@ -62,7 +78,7 @@ impl Bells {
             bells.remove(watched.as_str());
             return false;
         }
-        bell.send_modify(|rings| rings.add(at));
+        bell.send_if_modified(|rings| rings.add_once(at));
         true
     }
 
@@ -108,5 +124,35 @@ impl Heard {
             sum.gaps += rings.gaps;
         }
         Some(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_that_is_done_and_announced_wakes_once() {
+        let bells = Bells::default();
+        let (key, prefix) = (Key::new("record.inbox.alice"), Key::new("record.inbox"));
+        let mut heard = bells.heard(std::slice::from_ref(&key));
+        let mut woken = || heard.changed().now_or_never().is_some();
+        bells.ring(&key, 7);
+        assert!(woken());
+        bells.ring_watched(&key, Some(7));
+        assert!(!woken(), "the announcement is no news");
+        bells.ring_watched(&key, Some(8));
+        assert!(woken());
+        bells.ring(&key, 8);
+        assert!(!woken(), "it was announced before");
+        bells.ring_watched(&key, None);
+        assert!(woken(), "something may have been missed");
+
+        let mut all = bells.heard(&[prefix]);
+        for name in ["bob", "carol"] {
+            bells.ring(&Key::new(format!("record.inbox.{name}")), 9);
+            let woken = all.changed().now_or_never();
+            assert!(woken.is_some(), "numbers of different keys are independent");
+        }
     }
 }
