@@ -124,6 +124,8 @@ impl Connection {
     ) -> Answered<T> {
         let (tell, told) = mpsc::sync_channel(1);
         let (lost, forbidden) = (self.lost(), self.forbidden());
+        // It can have kilobytes, and is passed on several times.
+        let work = Box::pin(work);
         let work = async {
             tokio::select! {
                 answer = work => Some(answer),
@@ -195,7 +197,9 @@ impl Connection {
     }
 
     async fn connection(&self) -> Answered<&(Client, Context)> {
-        let connection = self.client.get_or_try_init(|| self.connect()).await?;
+        // Each request contains this future, most of which is for the first one.
+        let connect = || Box::pin(self.connect());
+        let connection = self.client.get_or_try_init(connect).await?;
         if !self.connected.borrow().0 {
             let mut connected = self.connected.subscribe();
             // The sender is part of `self`.

@@ -136,8 +136,8 @@ impl Requests {
         for (log, id, entry) in entries {
             let subject = subjects::entry(&self.team, &log, id);
             if entry.len() > largest {
-                let put = self.put(subject, 0, id, entry.into()).await?;
-                self.ring_appended(&log, put);
+                let put = Box::pin(self.put(subject, 0, id, entry.into()));
+                self.ring_appended(&log, put.await?);
             } else {
                 let none = HeaderMap::new();
                 let one = self.send(subject, Some(0), id, none, entry.into()).await?;
