@@ -53,6 +53,18 @@ pub(crate) struct Accounts {
 
 partial_debug!(SpendingMeter: name);
 
+impl Accounts {
+    /// Adds what was stored since the last call.
+    fn read_on(&mut self) -> Result<(), StoreError> {
+        if let Some(team) = &self.team {
+            for record in self.spending.read_on(&**team)? {
+                self.spending.add(&record);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl SpendingMeter {
     /// Creates the meter of a member. `run` is the budget of the run that it leads.
     pub fn new(name: MemberName, agent_config: &AgentConfig, run: Option<Budget>) -> Self {
@@ -105,17 +117,20 @@ impl SpendingMeter {
         self.accounts.lock().spending.clone()
     }
 
-    /// Returns the accounts as they are on disk.
+    /// Returns the accounts as they are stored.
     pub(crate) fn accounts(&self) -> Result<parking_lot::MutexGuard<'_, Accounts>, StoreError> {
+        let mut accounts = self.joined()?;
+        accounts.read_on()?;
+        Ok(accounts)
+    }
+
+    /// Returns the accounts as they were read last, in the member's team.
+    fn joined(&self) -> Result<parking_lot::MutexGuard<'_, Accounts>, StoreError> {
         let mut accounts = self.accounts.lock();
         let team = self.owner.get().and_then(|owner| owner.context.team());
         let names = |team: &Option<Arc<dyn Team>>| team.as_ref().map(|team| team.name().clone());
         if team.is_some() && names(&team) != names(&accounts.team) {
             self.join(&mut accounts, team)?;
-        } else if let Some(team) = accounts.team.clone() {
-            for record in accounts.spending.read_on(&*team)? {
-                accounts.spending.add(&record);
-            }
         }
         Ok(accounts)
     }
@@ -177,11 +192,12 @@ impl SpendingMeter {
 
     /// Returns the use of the budgets that apply to this member.
     fn uses(&self) -> Result<Vec<BudgetUse>, StoreError> {
-        let accounts = self.accounts()?;
+        let mut accounts = self.joined()?;
         let budgets = self.budgets(&accounts)?;
         if budgets == Budgets::default() && self.defaults.is_empty() {
             return Ok(Vec::new());
         }
+        accounts.read_on()?;
         let task = self.task(&accounts)?;
         let spending = &accounts.spending;
         Ok(uses_of(
@@ -260,7 +276,7 @@ impl SpendingMeter {
     }
 
     pub(crate) fn enter(&self, model: &str, agent: &str, usage: Usage) -> Result<(), StoreError> {
-        let mut accounts = self.accounts()?;
+        let mut accounts = self.joined()?;
         let price = self.models.price(model);
         let record = CostRecord {
             at: self.now(),
