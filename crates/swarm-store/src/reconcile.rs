@@ -157,7 +157,7 @@ macro_rules! reconciled_team {
                 config: &TeamConfig,
                 only: impl Fn(&MemberName) -> bool,
             ) -> Result<Vec<Finding>> {
-                let life = |member: &Member| self.life_of(member);
+                let life = self.lives(config, &only)?;
                 $crate::reconcile::findings(config, self.now(), only, life, || {
                     let lead = MemberName::lead();
                     let report = self.state(&lead).ok().flatten();

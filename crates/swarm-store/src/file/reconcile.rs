@@ -1,6 +1,6 @@
 //! Reconciliation: records deaths and rolls back abandoned spawns.
 
-use swarm_os::LockGuard;
+use swarm_os::{Liveness, LockGuard};
 use swarm_protocol::{Member, MemberName, SpawnId, TaskId, TeamConfig};
 
 use crate::file::team::FileTeam;
@@ -11,6 +11,16 @@ use crate::{Cursor, Departure, ReconcileReport, Result, RolledBack};
 reconciled_team!(FileTeam);
 
 impl FileTeam {
+    /// Returns a function that says whether a member lives.
+    #[expect(clippy::unnecessary_wraps, reason = "another kind reads leases before")]
+    fn lives(
+        &self,
+        _config: &TeamConfig,
+        _only: impl Fn(&MemberName) -> bool,
+    ) -> Result<impl Fn(&Member) -> Result<Liveness>> {
+        Ok(|member: &Member| self.life_of(member))
+    }
+
     /// Reconciles some members, with the roster locked. Every step is idempotent: the journal is
     /// checked before a death is recorded, and tasks are released once. A step that fails is
     /// retried by the next reconciliation; the others still run, and `done` lists them once the

@@ -1,5 +1,6 @@
 //! Reports and leases of the members of a team in records.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use swarm_os::Liveness;
@@ -145,6 +146,12 @@ impl RecordsTeam {
         Ok(facts(self.lease_state(name)?))
     }
 
+    /// Returns all leases that were ever held. One that is renewed meanwhile may be missing if it is not
+    /// wanted.
+    pub(super) fn leases(&self, wanted: &[MemberName]) -> Result<Leases> {
+        self.answered(false, |at_most| self.space.leases(wanted, at_most))
+    }
+
     pub(super) fn lease_state(&self, name: &MemberName) -> Result<Option<LeaseState>> {
         self.answered(false, |at_most| self.space.lease(name, at_most))
     }
@@ -173,6 +180,15 @@ impl RecordsTeam {
             Ok(())
         })
     }
+}
+
+/// Leases by member.
+pub(super) type Leases = BTreeMap<MemberName, LeaseState>;
+
+/// Returns whether a member lives, by its lease among these.
+pub(super) fn life_among(leases: &Leases, member: &Member) -> Liveness {
+    let (lease, holder) = facts(leases.get(&member.name).cloned());
+    life_of(member, lease, holder).0
 }
 
 /// The state of a lease, and the record of its holder while it is held.

@@ -1,7 +1,9 @@
 //! Reconciliation of a team in records. Every step can be repeated; the roster is changed last.
 
+use swarm_os::Liveness;
 use swarm_protocol::{Member, MemberName, MessageId, SpawnId, TaskId, TeamConfig};
 
+use super::presence::life_among;
 use super::team::RecordsTeam;
 use super::values;
 use crate::reconcile::{Finding, SPAWNER_DIED, mark_dead, reconciled_team};
@@ -45,6 +47,25 @@ impl RecordsTeam {
             outcome = outcome.and(step);
         }
         outcome
+    }
+
+    /// Returns a function that says whether one of the members that `only` selects lives. The leases of
+    /// several members are read in one pass.
+    fn lives(
+        &self,
+        config: &TeamConfig,
+        only: impl Fn(&MemberName) -> bool,
+    ) -> Result<impl Fn(&Member) -> Result<Liveness>> {
+        let names: Vec<_> = config.names().into_iter().filter(only).collect();
+        let leases = if names.len() < 2 {
+            None
+        } else {
+            Some(self.leases(&names)?)
+        };
+        Ok(move |member: &Member| match &leases {
+            Some(leases) => Ok(life_among(leases, member)),
+            None => self.life_of(member),
+        })
     }
 
     /// Writes to the lead about the end of a spawn, once.

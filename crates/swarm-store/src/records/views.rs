@@ -7,9 +7,9 @@ use swarm_protocol::{Member, MemberName, TeamConfig};
 
 use super::inbox::{Sent, fold};
 use super::key::Key;
-use super::presence::facts;
+use super::presence::{Leases, facts};
 use super::record::{Record, Value, Versioned, from_bytes};
-use super::space::{LeaseState, Stored};
+use super::space::Stored;
 use super::team::RecordsTeam;
 use super::values;
 use crate::reconcile::is_outdated;
@@ -18,7 +18,7 @@ use crate::{MemberView, Result, TeamView};
 
 /// What is stored of the members.
 struct Everything {
-    leases: BTreeMap<MemberName, LeaseState>,
+    leases: Leases,
     /// Messages by the log of those that were sent.
     sent: BTreeMap<Key, Sent>,
     records: BTreeMap<Key, Stored>,
@@ -43,7 +43,7 @@ impl RecordsTeam {
 
     /// In the order of [`MemberFacts`]; a message leaves the log when the record of the inbox has it.
     fn read_everything(&self, members: &[MemberName]) -> Result<Everything> {
-        let leases = self.answered(false, |at_most| self.space.leases(members, at_most))?;
+        let leases = self.leases(members)?;
         let mut sent: BTreeMap<Key, Sent> = BTreeMap::new();
         for (key, entry) in self.read_below(&values::all_sent(), &[])? {
             let message = (entry.revision, from_bytes(&key, &entry.value)?);
