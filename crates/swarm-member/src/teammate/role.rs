@@ -435,8 +435,11 @@ impl MemberLoop<TeammateRole> {
     }
 }
 
-/// Sets `isActive` in the roster, for other programs.
+/// Sets `isActive` in the roster, for other programs, which read no hub.
 async fn set_active(context: &MemberContext, team: &dyn Team, active: bool) {
+    if team.is_remote() {
+        return;
+    }
     if let Err(error) = team.set_active(&context.name, active).await {
         // swarm's state report has the same information.
         tracing::debug!(member = %context.name, %error, "isActive not written");
