@@ -56,8 +56,9 @@ impl RecordsTeam {
     }
 
     pub(super) fn budgets(&self) -> Result<Budgets> {
-        self.require()?;
-        self.read(&values::budgets())
+        let record = values::budgets();
+        let read = || self.require().and_then(|()| self.read(&record));
+        self.as_heard(&self.seen.budgets, record.key.clone(), read)
     }
 
     pub(super) fn set_budget(&self, scope: &BudgetScope, budget: Option<Budget>) -> Result<()> {

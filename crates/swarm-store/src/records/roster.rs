@@ -1,6 +1,7 @@
 //! The roster of a team in records.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use swarm_protocol::{
     Event, LeadProcess, Member, MemberName, MessageId, PauseMark, PermissionMode, SpawnId,
@@ -18,6 +19,12 @@ use crate::{NewMember, ReconcileReport, RemovedMember, Result, StoppedSpawn, Sto
 impl RecordsTeam {
     pub(super) fn config(&self) -> Result<TeamConfig> {
         Ok(self.read(&values::roster())?.config)
+    }
+
+    /// Returns the roster, without changes that were not heard of yet.
+    pub(super) fn roster_seen(&self) -> Result<Arc<TeamConfig>> {
+        let read = || self.config().map(Arc::new);
+        self.as_heard(&self.seen.roster, values::roster().key, read)
     }
 
     /// Returns the roster as it was last heard of.

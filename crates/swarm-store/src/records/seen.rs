@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use swarm_protocol::{InboxEntry, MemberName, Task, TeamConfig};
+use swarm_protocol::{Budgets, InboxEntry, MemberName, Task, TeamConfig};
 
 use super::bell::{Heard, Rings};
 use super::key::Key;
@@ -22,7 +22,8 @@ type Page = (WriteId, Arc<Vec<Task>>);
 
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    pub(super) roster: Mutex<Option<Reading<Arc<TeamConfig>>>>,
+    pub(super) roster: LastReading<Arc<TeamConfig>>,
+    pub(super) budgets: LastReading<Budgets>,
     /// Numbers of unread entries.
     pub(super) unread: Mutex<BTreeMap<MemberName, Reading<usize>>>,
     /// What this handle hears of the records and logs that it watches.
@@ -75,6 +76,7 @@ impl Seen {
     /// Forgets everything: the team is gone, and the next one of this name starts from zero.
     pub(super) fn forget(&self) {
         *self.roster.lock() = None;
+        *self.budgets.lock() = None;
         self.unread.lock().clear();
         self.kept.lock().clear();
         self.pages.lock().clear();
@@ -120,6 +122,9 @@ impl Tail {
         self.entries.retain(|(at, _)| *at > next);
     }
 }
+
+/// The last reading of a value.
+pub(super) type LastReading<T> = Mutex<Option<Reading<T>>>;
 
 /// A value that was read, and what was heard of it before.
 #[derive(Debug)]

@@ -1,8 +1,6 @@
 //! Sending to the inboxes of a team in records.
 
-use std::sync::Arc;
-
-use swarm_protocol::{InboxEntry, JournalEntry, MemberName, MessageId, TeamConfig};
+use swarm_protocol::{InboxEntry, JournalEntry, MemberName, MessageId};
 use uuid::Uuid;
 
 use super::seen::Reading;
@@ -64,19 +62,6 @@ impl RecordsTeam {
         self.append(&[mail, values::journal().entry(Uuid::new_v4(), &event)?])?;
         self.observer.notify(&self.team, &event.event);
         Ok(superseded)
-    }
-
-    pub(super) fn roster_seen(&self) -> Result<Arc<TeamConfig>> {
-        if let Some(reading) = &*self.seen.roster.lock()
-            && reading.is_current()
-        {
-            return Ok(Arc::clone(&reading.value));
-        }
-        let read = || self.config().map(Arc::new);
-        let reading = Reading::new(self.space.heard(&[values::roster().key]), read)?;
-        let roster = Arc::clone(&reading.value);
-        *self.seen.roster.lock() = Some(reading);
-        Ok(roster)
     }
 
     /// Accepts members. One that was removed is accepted until that is heard.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::call::{Call, Patience};
 use super::key::Key;
 use super::record::{Outbox, Outgoing, Record, Value, Versioned, from_bytes, to_bytes};
-use super::seen::Seen;
+use super::seen::{LastReading, Reading, Seen};
 use super::space::{Answered, NewEntry, NoAnswer, NotWritten, Space, Stored, WriteId};
 use super::values::{self, RosterValue};
 use crate::file::{Layout, hub_file};
@@ -139,6 +139,24 @@ impl RecordsTeam {
             Some(kept) => Ok(from_bytes::<Versioned<V>>(&record.key, &kept.value)?.value),
             None => self.read(record),
         }
+    }
+
+    /// Returns the value of a key. It is only read again after a change was heard.
+    pub(super) fn as_heard<T: Clone>(
+        &self,
+        last: &LastReading<T>,
+        key: Key,
+        read: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        if let Some(reading) = &*last.lock()
+            && reading.is_current()
+        {
+            return Ok(reading.value.clone());
+        }
+        let reading = Reading::new(self.space.heard(&[key]), read)?;
+        let value = reading.value.clone();
+        *last.lock() = Some(reading);
+        Ok(value)
     }
 
     /// Changes a record: `edit` gets its value and adds the events of the change. If the record

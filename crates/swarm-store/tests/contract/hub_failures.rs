@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use swarm_hubkit::Link;
 use swarm_os::Liveness;
-use swarm_protocol::{Event, SpawnId, SystemClock, TaskStatus};
+use swarm_protocol::{Budget, BudgetScope, Event, SpawnId, SystemClock, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, Draft, HubStore, LeaseTerms, StoreError};
 
 use crate::hub::{has_no_server, settings, wait_for};
@@ -283,4 +283,30 @@ fn a_position_in_the_journal_is_known_while_the_hub_does_not_answer() {
         panic!("one event follows it: {:?}", later.entries);
     };
     assert!(matches!(later.event, Event::Queued { .. }), "{later:?}");
+}
+
+#[test]
+fn budgets_that_did_not_change_are_known_while_the_hub_does_not_answer() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let crew_here = crew(&scene.here);
+    let impatient = crew_here.with_lock_timeout(Duration::from_millis(200));
+    // Once their changes are heard of.
+    wait_for(|| {
+        crew_here.budgets().block_on().unwrap();
+        scene.server.signal(Signal::STOP);
+        let known = impatient.budgets().block_on();
+        scene.server.signal(Signal::CONT);
+        known.ok()
+    });
+    let there = scene.other(settings(scene.server.url()));
+    let (scope, budget) = (BudgetScope::Team, Budget::Tokens(500));
+    let set = crew(&there).set_budget(&scope, Some(budget));
+    set.block_on().unwrap();
+    wait_for(|| {
+        let budgets = crew_here.budgets().block_on().unwrap();
+        (budgets.get(&scope) == Some(budget)).then_some(())
+    });
 }
