@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use swarm_protocol::{Budget, BudgetScope, Budgets, CostRecord, Event, JournalEntry, RunBudget};
 use uuid::Uuid;
 
-use super::record::{Log, from_bytes};
+use super::record::Log;
 use super::team::RecordsTeam;
 use super::values;
 use crate::{Cursor, Events, JournalLines, Result};
@@ -83,11 +83,12 @@ impl RecordsTeam {
     ) -> Result<JournalLines<T>> {
         let key = &log.key;
         let found = self.answered(false, |at_most| self.space.entries(key, from.0, at_most))?;
-        let entries = found.entries.iter();
+        let mut entries = Vec::new();
+        for (_, entry) in &found.entries {
+            entries.extend(log.lines(entry)?);
+        }
         Ok(JournalLines {
-            entries: entries
-                .map(|(_, entry)| from_bytes(key, entry))
-                .collect::<Result<_>>()?,
+            entries,
             next: Cursor(found.next),
             broken: Vec::new(),
         })

@@ -120,6 +120,34 @@ impl<T: Serialize> Log<T> {
     }
 }
 
+/// Bytes of an entry that gets no more lines.
+const FULL_ENTRY: usize = 32 * 1024;
+
+/// Joins successive entries of the same log to ones with several lines, because each costs the server
+/// as much as thousands of bytes. The result depends on nothing else, and the IDs are those of the first
+/// lines, so that a repetition appends nothing twice.
+pub(super) fn joined(entries: Vec<NewEntry>) -> Vec<NewEntry> {
+    let mut joined: Vec<NewEntry> = Vec::new();
+    for (log, id, line) in entries {
+        match joined.last_mut() {
+            Some((last, _, lines)) if *last == log && lines.len() < FULL_ENTRY => {
+                lines.push(b'\n');
+                lines.extend(line);
+            }
+            _ => joined.push((log, id, line)),
+        }
+    }
+    joined
+}
+
+impl<T: DeserializeOwned> Log<T> {
+    /// Returns the lines of an entry.
+    pub(super) fn lines(&self, entry: &[u8]) -> Result<Vec<T>> {
+        let lines = entry.split(|byte| *byte == b'\n');
+        lines.map(|line| from_bytes(&self.key, line)).collect()
+    }
+}
+
 impl<T> Log<T> {
     pub(super) fn new(words: &str) -> Self {
         let key = Key::new(format!("log.{words}"));
@@ -142,4 +170,33 @@ pub(super) fn from_bytes<V: DeserializeOwned>(key: &Key, bytes: &[u8]) -> Result
         path: PathBuf::from(key.as_str()),
         reason: error.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn successive_lines_of_a_log_are_one_entry_until_it_is_large() {
+        let (ones, others) = (Log::<String>::new("ones"), Log::<String>::new("others"));
+        let line = |log: &Log<String>, text: &str| {
+            let id = Uuid::new_v4();
+            log.entry(id, &text.to_owned()).unwrap()
+        };
+        let long = "long\n".repeat(FULL_ENTRY / 5);
+        let lines = vec![
+            line(&ones, "a"),
+            line(&ones, &long),
+            line(&ones, "b"),
+            line(&others, "c"),
+            line(&ones, "d"),
+        ];
+        let ids = [0, 2, 3, 4].map(|first| lines[first].1);
+        let entries = joined(lines);
+        assert_eq!(entries.iter().map(|entry| entry.1).collect::<Vec<_>>(), ids);
+        let lines = entries.iter().map(|(_, _, entry)| ones.lines(entry));
+        let lines: Vec<Vec<String>> = lines.collect::<Result<_>>().unwrap();
+        let expected: [&[&str]; 4] = [&["a", &long], &["b"], &["c"], &["d"]];
+        assert_eq!(lines, expected);
+    }
 }

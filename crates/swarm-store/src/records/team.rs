@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::call::{Call, Patience};
 use super::key::Key;
-use super::record::{Outbox, Outgoing, Record, Value, Versioned, from_bytes, to_bytes};
+use super::record::{Outbox, Outgoing, Record, Value, Versioned, from_bytes, joined, to_bytes};
 use super::seen::{LastReading, Reading, Seen};
 use super::space::{Answered, NewEntry, NoAnswer, NotWritten, Space, Stored, WriteId};
 use super::values::{self, RosterValue};
@@ -324,17 +324,18 @@ impl RecordsTeam {
 
     /// Appends to logs what the writer of a record has to append, each entry once.
     fn publish<V>(&self, key: &Key, revision: u64, written: &Versioned<V>) -> Result<()> {
-        let (mut entries, mut letters) = (Vec::new(), Vec::new());
+        let (mut events, mut archived, mut letters) = (Vec::new(), Vec::new(), Vec::new());
         for (number, (id, entry)) in written.outbox.iter().enumerate() {
             match entry {
-                Outgoing::Event(entry) => entries.push(values::journal().entry(*id, entry)?),
+                Outgoing::Event(entry) => events.push(values::journal().entry(*id, entry)?),
                 Outgoing::Archived(name, entry) => {
-                    entries.push(values::archive(name).entry(*id, entry)?);
+                    archived.push(values::archive(name).entry(*id, entry)?);
                 }
                 Outgoing::Letter(letter) => letters.push((number, letter)),
             }
         }
-        self.append(&entries)?;
+        events.append(&mut archived);
+        self.append(&joined(events))?;
         letters
             .into_iter()
             .try_for_each(|(number, letter)| self.deliver_letter(key, (revision, number), letter))
