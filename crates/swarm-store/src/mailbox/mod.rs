@@ -4,4 +4,4 @@ mod draft;
 mod rules;
 
 pub use draft::{Draft, Inbox, Posted, summary_of};
-pub(crate) use rules::{queued, refuse_if_read_by_program, replaces};
+pub(crate) use rules::{queued, refuse_if_read_by_program, replaces, replaces_others};

@@ -94,6 +94,12 @@ impl StoreLimits {
     }
 }
 
+/// Returns whether an entry replaces others.
+pub(crate) fn replaces_others(new: &InboxEntry) -> bool {
+    let mark = new.swarm.as_ref();
+    mark.is_some_and(|mark| mark.supersede.is_some())
+}
+
 /// Returns whether `new` replaces the unread entry `old`.
 pub(crate) fn replaces(new: &InboxEntry, old: &InboxEntry) -> bool {
     let key = |entry: &InboxEntry| entry.swarm.as_ref().and_then(|mark| mark.supersede.clone());

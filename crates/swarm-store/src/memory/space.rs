@@ -1,6 +1,6 @@
 //! The records, logs and leases of one team in this process.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,17 +52,11 @@ struct Record {
 
 #[derive(Default)]
 struct Log {
-    /// Number of removed entries.
-    removed: u64,
-    entries: VecDeque<Vec<u8>>,
+    /// By the positions after them.
+    entries: BTreeMap<u64, Vec<u8>>,
+    /// The position after the last one, which may have been removed.
+    end: u64,
     appended: HashSet<WriteId>,
-}
-
-impl Log {
-    /// The position after the last entry.
-    fn end(&self) -> u64 {
-        self.removed + self.entries.len() as u64
-    }
 }
 
 struct LeaseValue {
@@ -133,10 +127,8 @@ impl fmt::Debug for Content {
         let records = self.records.lock();
         let logs = self.logs.lock();
         let entries = |log: &Log| {
-            log.entries
-                .iter()
-                .map(|entry| text(entry))
-                .collect::<Vec<_>>()
+            let entries = log.entries.values();
+            entries.map(|entry| text(entry)).collect::<Vec<_>>()
         };
         f.debug_map()
             .entries(records.iter().map(|(key, record)| (key, value(record))))
@@ -314,8 +306,9 @@ impl Space for MemorySpace {
             let mut logs = content.logs.lock();
             let log_now = logs.entry(log.clone()).or_default();
             if log_now.appended.insert(*id) {
-                log_now.entries.push_back(entry.clone());
-                content.bells.ring(log, log_now.end());
+                log_now.end += 1;
+                log_now.entries.insert(log_now.end, entry.clone());
+                content.bells.ring(log, log_now.end);
             }
         }
         match fault {
@@ -324,7 +317,7 @@ impl Space for MemorySpace {
         }
     }
 
-    fn trim(&self, log: &Key, before: u64, at_most: Duration) -> Answered<()> {
+    fn remove_entries(&self, log: &Key, at: &[u64], at_most: Duration) -> Answered<()> {
         let faults = &self.shared.faults;
         faults.delay();
         let content = self.answer(at_most)?;
@@ -332,9 +325,7 @@ impl Space for MemorySpace {
         if fault != Fault::LostRequest
             && let Some(log) = content.logs.lock().get_mut(log)
         {
-            while log.removed < before && log.entries.pop_front().is_some() {
-                log.removed += 1;
-            }
+            log.entries.retain(|position, _| !at.contains(position));
         }
         match fault {
             Fault::LostRequest | Fault::LostAcknowledgement => Err(self.lost()),
@@ -346,21 +337,17 @@ impl Space for MemorySpace {
         self.shared.faults.delay();
         let content = self.answer(at_most)?;
         let logs = content.logs.lock();
-        let Some(log) = logs.get(log) else {
-            return Ok(Entries {
-                next: from,
-                ..Entries::default()
-            });
-        };
-        let entries = (log.removed + 1..).zip(log.entries.iter().cloned());
-        let entries: Vec<_> = entries.filter(|(next, _)| *next > from).collect();
+        let entries = logs.get(log).map(|log| log.entries.range(from + 1..));
+        let entries = entries.into_iter().flatten();
+        let entries: Vec<_> = entries.map(|(at, entry)| (*at, entry.clone())).collect();
         let next = entries.last().map_or(from, |(next, _)| *next);
-        let end = if log.entries.is_empty() { 0 } else { log.end() };
-        Ok(Entries { entries, next, end })
+        Ok(Entries { entries, next })
     }
 
     fn end(&self, log: &Key, at_most: Duration) -> Answered<u64> {
-        Ok(self.entries(log, 0, at_most)?.next)
+        let content = self.answer(at_most)?;
+        let logs = content.logs.lock();
+        Ok(logs.get(log).map_or(0, |log| log.end))
     }
 
     fn heard(&self, keys: &[Key]) -> Heard {
@@ -387,9 +374,9 @@ impl Space for MemorySpace {
             .collect();
         let logs = content.logs.lock();
         for (key, log) in logs.iter().filter(|(key, _)| is_below(key)) {
-            let entries = (log.removed + 1..).zip(log.entries.iter().cloned());
-            found.extend(entries.map(|(revision, value)| {
+            found.extend(log.entries.iter().map(|(revision, value)| {
                 let entry = Key::new(format!("{key}.{revision}"));
+                let (revision, value) = (*revision, value.clone());
                 (entry, Stored { revision, value })
             }));
         }

@@ -48,8 +48,8 @@ impl Requests {
                 .await;
         }
         let published = if is_large {
-            self.put_in_chunks(&subject, expected, id, value, largest)
-                .await
+            let put = self.put_in_chunks(&subject, expected, id, value, largest);
+            Box::pin(put).await
         } else {
             let headers = HeaderMap::new();
             let published = self.publish(subject.clone(), Some(expected), id, headers, value);
@@ -124,9 +124,9 @@ impl Requests {
     pub(super) async fn purge_record(&self, subject: String) -> Answered<()> {
         if self.chunked.lock().remove(&subject) {
             let chunks = format!("{}.>", subjects::chunks_of(&self.team, &subject));
-            self.purge(chunks, None).await?;
+            self.purge(chunks).await?;
         }
-        self.purge(subject, None).await
+        self.purge(subject).await
     }
 
     /// Removes the chunks of a value that was not written. An earlier attempt, whose acknowledgement

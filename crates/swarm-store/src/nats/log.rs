@@ -9,7 +9,6 @@ use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::ConsumerErrorKind;
 use bytes::Bytes;
 use futures::StreamExt as _;
-use futures::future::try_join;
 
 use super::requests::Requests;
 use super::subjects;
@@ -25,41 +24,38 @@ const BATCH: usize = 500;
 const READER: Duration = Duration::from_secs(30);
 
 impl Requests {
-    /// Returns the sequence number of the last entry; 0 without entries.
-    pub(super) async fn log_end(&self, log: &Key) -> Answered<u64> {
-        let last = self.last(&subjects::entries(&self.team, log)).await?;
-        Ok(last.map_or(0, |message| message.sequence))
-    }
-
     /// Reads the entries behind a sequence number. The first few are read one by one, which is faster
-    /// than a reader for them.
+    /// than a reader for them. The last entry is not asked for: to find it, the server compares all
+    /// subjects of a block with the pattern.
     pub(super) async fn log_from(&self, log: &Key, from: u64) -> Answered<Entries> {
         let mut found = Entries {
             entries: Vec::new(),
             next: from,
-            end: 0,
         };
         let pattern = subjects::entries(&self.team, log);
-        let ends = try_join(self.first(&pattern, from + 1), self.last(&pattern));
-        let (first, last) = Box::pin(ends).await?;
-        let end = last.map_or(0, |last| last.sequence);
-        found.end = end;
-        let mut next = first;
         for _ in 0..SINGLE {
-            let Some(message) = next else {
+            let Some(message) = self.first(&pattern, found.next + 1).await? else {
                 return Ok(found);
             };
             self.add(&mut found, &message).await?;
-            if found.next >= end {
-                return Ok(found);
-            }
-            next = self.first(&pattern, found.next + 1).await?;
         }
-        for message in self.messages(&pattern, found.next + 1, end).await? {
+        let others = Box::pin(self.messages(&pattern, found.next + 1, 0));
+        for message in others.await? {
             self.add(&mut found, &message).await?;
         }
-        found.end = end.max(found.next);
         Ok(found)
+    }
+
+    /// Has the server remove messages that nobody reads any more, and does not wait for it.
+    pub(super) async fn remove_messages(&self, sequences: &[u64]) -> Answered<()> {
+        let (stream, client) = (subjects::stream(&self.team), self.hub.client().await?);
+        for sequence in sequences {
+            let subject = format!("$JS.API.STREAM.MSG.DELETE.{stream}");
+            let request = format!("{{\"seq\":{sequence},\"no_erase\":true}}");
+            let sent = client.publish(subject, request.into()).await;
+            sent.map_err(|_| self.unanswered())?;
+        }
+        Ok(())
     }
 
     async fn add(&self, found: &mut Entries, message: &StreamMessage) -> Answered<()> {

@@ -134,22 +134,28 @@ impl Requests {
     /// anybody may ask for a team at that moment. It describes such a stream without harm.
     async fn complete_stream(&self) -> Answered<Stream<()>> {
         if !self.is_complete.load(Ordering::SeqCst) {
-            let name = subjects::stream(&self.team);
-            let stream = self.jetstream().await?.get_stream(name).await;
-            let stream = stream.map_err(|error| match error.kind() {
-                GetStreamErrorKind::JetStream(error) => self.refused(&error),
-                // No server answers for streams: it is starting, or JetStream is off.
-                GetStreamErrorKind::Request => self.unanswered(),
-                GetStreamErrorKind::EmptyName | GetStreamErrorKind::InvalidStreamName => {
-                    self.failed(&error)
-                }
-            })?;
-            if stream.cached_info().state.last_sequence == 0 {
-                return Err(self.absent());
-            }
+            Box::pin(self.last_sequence()).await?;
             self.is_complete.store(true, Ordering::SeqCst);
         }
         self.stream().await
+    }
+
+    /// Returns the sequence number of the last message, whatever its subject.
+    pub(super) async fn last_sequence(&self) -> Answered<u64> {
+        let name = subjects::stream(&self.team);
+        let stream = self.jetstream().await?.get_stream(name).await;
+        let stream = stream.map_err(|error| match error.kind() {
+            GetStreamErrorKind::JetStream(error) => self.refused(&error),
+            // No server answers for streams: it is starting, or JetStream is off.
+            GetStreamErrorKind::Request => self.unanswered(),
+            GetStreamErrorKind::EmptyName | GetStreamErrorKind::InvalidStreamName => {
+                self.failed(&error)
+            }
+        })?;
+        match stream.cached_info().state.last_sequence {
+            0 => Err(self.absent()),
+            last => Ok(last),
+        }
     }
 
     /// Returns the last message of a subject.
@@ -241,15 +247,10 @@ impl Requests {
         }
     }
 
-    /// Removes the messages whose subjects match a pattern, all or those before a sequence number.
-    pub(super) async fn purge(&self, pattern: String, before: Option<u64>) -> Answered<()> {
+    /// Removes the messages whose subjects match a pattern.
+    pub(super) async fn purge(&self, pattern: String) -> Answered<()> {
         let stream = self.stream().await?;
-        let purge = stream.purge().filter(pattern);
-        let purged = match before {
-            Some(before) => purge.sequence(before).await,
-            None => purge.await,
-        };
-        match purged {
+        match stream.purge().filter(pattern).await {
             Ok(_) => Ok(()),
             Err(error) => match error.kind() {
                 PurgeErrorKind::TimedOut => Err(self.unanswered()),

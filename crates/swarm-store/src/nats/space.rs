@@ -156,8 +156,8 @@ impl Space for NatsSpace {
         let pattern = subjects::below(&self.requests.team, prefix);
         let chunks = subjects::chunks_of(&self.requests.team, &pattern);
         self.wait(at_most, |requests| async move {
-            requests.purge(pattern, None).await?;
-            requests.purge(chunks, None).await
+            requests.purge(pattern).await?;
+            requests.purge(chunks).await
         })
     }
 
@@ -169,10 +169,10 @@ impl Space for NatsSpace {
         )
     }
 
-    fn trim(&self, log: &Key, before: u64, at_most: Duration) -> Answered<()> {
-        let pattern = subjects::entries(&self.requests.team, log);
+    fn remove_entries(&self, _log: &Key, at: &[u64], at_most: Duration) -> Answered<()> {
+        let at = at.to_vec();
         self.wait(at_most, |requests| async move {
-            requests.purge(pattern, Some(before + 1)).await
+            requests.remove_messages(&at).await
         })
     }
 
@@ -187,11 +187,10 @@ impl Space for NatsSpace {
         self.requests.heard_entries(log, from)
     }
 
-    fn end(&self, log: &Key, at_most: Duration) -> Answered<u64> {
-        let log = log.clone();
+    fn end(&self, _log: &Key, at_most: Duration) -> Answered<u64> {
         self.wait(
             at_most,
-            |requests| async move { requests.log_end(&log).await },
+            |requests| async move { requests.last_sequence().await },
         )
     }
 

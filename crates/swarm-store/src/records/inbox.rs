@@ -11,7 +11,7 @@ use super::record::from_bytes;
 use super::seen::Tail;
 use super::team::RecordsTeam;
 use super::values::{self, InboxValue};
-use crate::mailbox::replaces;
+use crate::mailbox::{replaces, replaces_others};
 use crate::{Result, StoreLimits};
 
 /// Messages with their positions in the log.
@@ -19,14 +19,17 @@ pub(super) type Sent = Vec<(u64, InboxEntry)>;
 
 /// Most messages that are read and stay in the log: moving them into the record takes more requests
 /// than an acknowledgement.
-const READ_IN_LOG: usize = 32;
+const READ_IN_LOG: usize = 64;
 
 impl RecordsTeam {
     /// Returns the inbox with the messages that are not in its record. The log is read first, because
     /// messages leave it only when the record has them.
     pub(super) fn inbox_if_any(&self, name: &MemberName) -> Result<Option<InboxValue>> {
-        let sent = self.sent(name, 0)?;
-        let mut inbox = self.read(&values::inbox(name))?;
+        let record = values::inbox(name);
+        // Searching the whole log takes the server longer than another request.
+        let earlier = self.read(&record)?;
+        let sent = self.sent(name, earlier.map_or(0, |inbox| inbox.next))?;
+        let mut inbox = self.read(&record)?;
         fold(&mut inbox, sent);
         Ok(inbox)
     }
@@ -44,58 +47,51 @@ impl RecordsTeam {
             self.require_patience()?;
             tail.lock()
         };
-        let heard = if let Some(heard) = self.entries_heard(&log, &tail, before)? {
-            heard
-        } else {
+        if !self.hear_on(&log, &mut tail, before)? {
             self.read_on(&log, &mut tail, before)?;
-            Vec::new()
-        };
+        }
         let mut inbox = self.read_watched(&values::inbox(name))?;
         if let Some(inbox) = &inbox {
             tail.drop_until(inbox.next);
         }
-        fold(&mut inbox, tail.entries.iter().cloned().chain(heard));
+        fold(&mut inbox, tail.entries.iter().cloned());
         Ok(inbox)
     }
 
-    /// Returns what was heard and not read; `None` if it may have to be read. An announcement may be
-    /// lost, so nothing leaves the log because of it.
-    fn entries_heard(&self, log: &Key, tail: &Tail, now: Rings) -> Result<Option<Sent>> {
+    /// Adds what was heard and not read. Returns `false` if the log may have more.
+    fn hear_on(&self, log: &Key, tail: &mut Tail, now: Rings) -> Result<bool> {
         if tail.has_missed(now) {
-            return Ok(None);
+            return Ok(false);
         }
-        let heard = self.space.heard_entries(log, tail.end);
-        if self
-            .seen
-            .rings(log)
-            .is_none_or(|rings| tail.has_missed(rings))
-        {
-            return Ok(None);
+        let heard = self.space.heard_entries(log, tail.newest());
+        let later = self.seen.rings(log);
+        if later.is_none_or(|rings| tail.has_missed(rings)) {
+            return Ok(false);
         }
-        let newest = heard.last().map_or(tail.end, |(at, _)| *at);
-        if newest < now.newest {
-            return Ok(None);
-        }
-        let heard = heard.iter();
-        let heard = heard.map(|(at, entry)| Ok((*at, from_bytes(log, entry)?)));
-        heard.collect::<Result<_>>().map(Some)
+        tail.entries.extend(parsed(log, &heard)?);
+        Ok(tail.newest() >= now.newest)
     }
 
-    /// Reads the entries that the log has got since.
+    /// Reads the entries that the log has got since the last reading. An announcement may be lost, so
+    /// nothing leaves the log because of what was heard.
     fn read_on(&self, log: &Key, tail: &mut Tail, before: Rings) -> Result<()> {
-        loop {
-            let from = tail.end;
-            let found = self.answered(false, |at_most| self.space.entries(log, from, at_most))?;
-            if (1..from).contains(&found.end) {
-                // The log of another team of this name.
-                *tail = Tail::default();
-                continue;
-            }
-            let read = found.entries.iter();
-            let read = read.map(|(next, entry)| Ok((*next, from_bytes(log, entry)?)));
-            tail.add(&found, read.collect::<Result<Vec<_>>>()?, before);
-            return Ok(());
+        let end = self.answered(false, |at_most| self.space.end(log, at_most))?;
+        if end < tail.end {
+            // The log of another team of this name.
+            *tail = Tail::default();
         }
+        let found = self.answered(false, |at_most| self.space.entries(log, tail.end, at_most))?;
+        let mut heard = tail.take_heard();
+        let mut read = Vec::new();
+        for (at, entry) in &found.entries {
+            let entry = match heard.remove(at) {
+                Some(heard) => heard,
+                None => from_bytes(log, entry)?,
+            };
+            read.push((*at, entry));
+        }
+        tail.add(read, found.next.max(end), before);
+        Ok(())
     }
 
     /// Returns the messages of a watched inbox that this handle knows and the record does not have, if
@@ -113,11 +109,7 @@ impl RecordsTeam {
             return Ok(None);
         }
         let tail = self.seen.tail(name);
-        let tail = tail.lock();
-        let mut known = tail.entries.clone();
-        for (at, entry) in self.space.heard_entries(&log, tail.end) {
-            known.push((at, from_bytes(&log, &entry)?));
-        }
+        let known = tail.lock().entries.clone();
         let stored = inbox.iter().flat_map(|inbox| &inbox.entries);
         let ids: HashSet<&MessageId> = stored
             .chain(known.iter().map(|(_, entry)| entry))
@@ -142,11 +134,15 @@ impl RecordsTeam {
     fn sent(&self, name: &MemberName, from: u64) -> Result<Sent> {
         let log = values::sent(name).key;
         let found = self.answered(false, |at_most| self.space.entries(&log, from, at_most))?;
-        let entries = found.entries.into_iter();
-        entries
-            .map(|(next, entry)| Ok((next, from_bytes(&log, &entry)?)))
-            .collect()
+        parsed(&log, &found.entries)
     }
+}
+
+fn parsed(log: &Key, entries: &[(u64, Vec<u8>)]) -> Result<Sent> {
+    let entries = entries.iter();
+    entries
+        .map(|(at, entry)| Ok((*at, from_bytes(log, entry)?)))
+        .collect()
 }
 
 /// Adds messages that were sent and are not in the inbox. Returns the position after them, if there
@@ -158,12 +154,13 @@ pub(super) fn fold(
     let mut sent = sent.into_iter().peekable();
     sent.peek()?;
     let inbox = inbox.get_or_insert_default();
+    let ids = inbox.entries.iter().map(|entry| entry.msg_id.clone());
+    let mut ids: HashSet<Option<MessageId>> = ids.collect();
     for (next, mut entry) in sent {
         if next > inbox.next {
-            let is_read = |id: &MessageId| inbox.read.remove(id);
-            entry.read |= entry.msg_id.as_ref().is_some_and(is_read);
+            entry.read |= inbox.read.remove(&next);
             // A server that restarted may not have recognized a repeated one that had left the log.
-            if inbox.entries.iter().all(|old| old.msg_id != entry.msg_id) {
+            if ids.insert(entry.msg_id.clone()) {
                 inbox.add(entry);
             }
             inbox.next = next;
@@ -176,11 +173,13 @@ impl InboxValue {
     /// Adds an entry. Returns the IDs of the unread ones that it replaces.
     pub(super) fn add(&mut self, entry: InboxEntry) -> Vec<MessageId> {
         let mut superseded = Vec::new();
-        self.entries.retain(|old| {
-            let goes = !old.read && replaces(&entry, old);
-            superseded.extend(old.msg_id.clone().filter(|_| goes));
-            !goes
-        });
+        if replaces_others(&entry) {
+            self.entries.retain(|old| {
+                let goes = !old.read && replaces(&entry, old);
+                superseded.extend(old.msg_id.clone().filter(|_| goes));
+                !goes
+            });
+        }
         self.entries.push(entry);
         superseded
     }

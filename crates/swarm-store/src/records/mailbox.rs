@@ -1,5 +1,7 @@
 //! The inboxes of a team in records.
 
+use std::collections::HashSet;
+
 use swarm_protocol::{Event, InboxEntry, MemberName, MessageId, SpawnId};
 
 use super::inbox::{Sent, fold};
@@ -195,20 +197,27 @@ impl RecordsTeam {
         wanted: &[MessageId],
         mut edit: impl FnMut(&mut Option<InboxValue>, Sent, &mut Outbox) -> Result<R>,
     ) -> Result<R> {
-        let (result, folded) = self.change(&values::inbox(name), |inbox, events| {
+        let (result, moved) = self.change(&values::inbox(name), |inbox, events| {
             let known = self.known_sent(name, inbox.as_ref(), wanted)?;
-            let folded = match known {
-                Some(_) => None,
-                None => fold(inbox, self.sent_since(name, inbox.as_ref())?),
-            };
-            Ok((edit(inbox, known.unwrap_or_default(), events)?, folded))
+            let mut moved = Vec::new();
+            if known.is_none() {
+                let mut sent = self.sent_since(name, inbox.as_ref())?;
+                let next = inbox.as_ref().map_or(0, |inbox| inbox.next);
+                sent.retain(|(at, _)| *at > next);
+                moved.extend(sent.iter().map(|(at, _)| *at));
+                fold(inbox, sent);
+            }
+            Ok((edit(inbox, known.unwrap_or_default(), events)?, moved))
         })?;
-        if let Some(before) = folded {
-            self.seen.tail(name).lock().drop_until(before);
+        if let Some(last) = moved.last() {
+            self.seen.tail(name).lock().drop_until(*last);
             let log = values::sent(name).key;
-            let trimmed = self.answered(true, |at_most| self.space.trim(&log, before, at_most));
-            if let Err(error) = trimmed {
-                tracing::warn!(%error, "messages stay in the log until the next change");
+            let removed = self.answered(true, |at_most| {
+                self.space.remove_entries(&log, &moved, at_most)
+            });
+            if let Err(error) = removed {
+                // Nobody reads them again.
+                tracing::warn!(%error, "messages that the inbox has stay in the log");
             }
         }
         Ok(result)
@@ -259,24 +268,31 @@ impl RecordsTeam {
         if ids.is_empty() {
             return self.require_inbox(name).map(|()| Vec::new());
         }
-        self.change_inbox(name, ids, |inbox, in_log, events| {
+        let wanted = ids;
+        let ids: HashSet<&MessageId> = ids.iter().collect();
+        self.change_inbox(name, wanted, |inbox, in_log, events| {
             if inbox.is_none() && in_log.is_empty() {
                 return member_of(&self.team, &self.config()?, name).map(|_| Vec::new());
             }
             let mut seen = inbox.clone();
-            fold(&mut seen, in_log);
+            fold(&mut seen, in_log.iter().cloned());
             let unread = seen.into_iter().flat_map(|seen| seen.entries);
             let unread = unread.filter(|entry| !entry.read);
             let acked = unread.filter_map(|entry| entry.msg_id);
             let acked: Vec<MessageId> = acked.filter(|id| ids.contains(id)).collect();
             let inbox = inbox.get_or_insert_default();
-            for id in &acked {
-                let mut entries = inbox.entries.iter_mut();
-                match entries.find(|entry| entry.msg_id.as_ref() == Some(id)) {
-                    Some(entry) => entry.read = true,
-                    None => drop(inbox.read.insert(id.clone())),
-                }
+            let among: HashSet<&MessageId> = acked.iter().collect();
+            let is_acked = |entry: &InboxEntry| {
+                let id = entry.msg_id.as_ref();
+                id.is_some_and(|id| among.contains(id))
+            };
+            for entry in inbox.entries.iter_mut().filter(|entry| is_acked(entry)) {
+                entry.read = true;
             }
+            let is_not_moved = |at: &u64| *at > inbox.next;
+            let in_log = in_log.iter().filter(|(_, entry)| is_acked(entry));
+            let in_log = in_log.map(|(at, _)| *at).filter(is_not_moved);
+            inbox.read.extend(in_log);
             if !acked.is_empty() {
                 first(&acked, events)?;
                 inbox.prune(&self.limits, |entry| events.archive(name, entry));

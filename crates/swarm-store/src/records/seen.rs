@@ -2,7 +2,7 @@
 //! read nothing first. What is heard can be late by the time of an announcement; lost ones are made up
 //! for within seconds, because all watchers are woken then.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use swarm_protocol::{Budgets, InboxEntry, MemberName, Task, TeamConfig};
 
 use super::bell::{Heard, Rings};
 use super::key::Key;
-use super::space::{Entries, Stored, WriteId};
+use super::space::{Stored, WriteId};
 use crate::Result;
 
 /// How long a number of unread entries is used, to which other processes add unheard.
@@ -91,6 +91,7 @@ impl Seen {
 /// The end of a log whose entries are only removed from its beginning.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
+    /// Those that were read, and those that were heard since.
     pub(super) entries: Vec<(u64, InboxEntry)>,
     /// The position up to which the log was read.
     pub(super) end: u64,
@@ -104,16 +105,22 @@ impl Tail {
         self.gaps != Some(now.gaps)
     }
 
-    /// Adds what was read from [`Self::end`] on, after `before` was heard.
-    pub(super) fn add(
-        &mut self,
-        found: &Entries,
-        entries: impl IntoIterator<Item = (u64, InboxEntry)>,
-        before: Rings,
-    ) {
-        self.entries.retain(|(at, _)| *at <= found.end);
-        self.entries.extend(entries);
-        self.end = self.end.max(found.next);
+    /// Returns the position up to which the entries are known.
+    pub(super) fn newest(&self) -> u64 {
+        let last = self.entries.last().map_or(0, |(at, _)| *at);
+        last.max(self.end)
+    }
+
+    /// Takes out the entries that were heard and not read.
+    pub(super) fn take_heard(&mut self) -> HashMap<u64, InboxEntry> {
+        let is_heard = |(at, _): &mut (u64, InboxEntry)| *at > self.end;
+        self.entries.extract_if(.., is_heard).collect()
+    }
+
+    /// Adds what was read from [`Self::end`] on, up to `end`, after `before` was heard.
+    pub(super) fn add(&mut self, read: Vec<(u64, InboxEntry)>, end: u64, before: Rings) {
+        self.entries.extend(read);
+        self.end = end;
         self.gaps = Some(before.gaps);
     }
 

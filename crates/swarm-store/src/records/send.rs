@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::seen::Reading;
 use super::team::RecordsTeam;
 use super::values;
-use crate::mailbox::queued;
+use crate::mailbox::{queued, replaces_others};
 use crate::roster::member_of;
 use crate::{Draft, Posted, Result};
 
@@ -44,11 +44,7 @@ impl RecordsTeam {
             });
         }
         let mut superseded = Vec::new();
-        if entry
-            .swarm
-            .as_ref()
-            .is_some_and(|mark| mark.supersede.is_some())
-        {
+        if replaces_others(entry) {
             let inbox = self.inbox_if_any(to)?;
             superseded = inbox.unwrap_or_default().add(entry.clone());
         }

@@ -35,8 +35,6 @@ pub(crate) struct Entries {
     pub(crate) entries: Vec<(u64, Vec<u8>)>,
     /// The position after the last one.
     pub(crate) next: u64,
-    /// The position after the last entry that the log has; 0 if it has none.
-    pub(crate) end: u64,
 }
 
 /// The lease of a member.
@@ -157,8 +155,9 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// may be appended.
     fn append(&self, entries: &[NewEntry], at_most: Duration) -> Answered<()>;
 
-    /// Removes the entries of a log before a position. The positions of the others stay the same.
-    fn trim(&self, log: &Key, before: u64, at_most: Duration) -> Answered<()>;
+    /// Removes entries of a log that nobody reads any more, by the positions after them. Those of the
+    /// others stay the same. It need not have happened when this returns.
+    fn remove_entries(&self, log: &Key, at: &[u64], at_most: Duration) -> Answered<()>;
 
     /// Returns the entries from a position, which is 0 or [`Entries::next`] of an earlier call.
     fn entries(&self, log: &Key, from: u64, at_most: Duration) -> Answered<Entries>;
@@ -168,7 +167,7 @@ pub(crate) trait Space: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Returns the position after the last entry.
+    /// Returns a position that later entries of the log follow, and no earlier one.
     fn end(&self, log: &Key, at_most: Duration) -> Answered<u64>;
 
     /// Returns a position that later entries of all logs follow, if it is known without a request.

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{
-    BlobRef, Budgets, CostRecord, Hello, InboxEntry, JournalEntry, Member, MemberName, MessageId,
-    PauseMark, RequestId, RequestRecord, RightsReport, SpawnId, StateReport, TaskId, TeamConfig,
-    UnixMs,
+    BlobRef, Budgets, CostRecord, Hello, InboxEntry, JournalEntry, Member, MemberName, PauseMark,
+    RequestId, RequestRecord, RightsReport, SpawnId, StateReport, TaskId, TeamConfig, UnixMs,
 };
 
 use super::key::Key;
@@ -136,8 +135,8 @@ pub(super) struct InboxValue {
     pub(super) entries: Vec<InboxEntry>,
     /// Position in the log of sent messages up to which they are in `entries`, or were.
     pub(super) next: u64,
-    /// Messages that are in the log and are read.
-    pub(super) read: BTreeSet<MessageId>,
+    /// Positions of the messages that are in the log and are read.
+    pub(super) read: BTreeSet<u64>,
     /// For each record whose changes send messages: the revision of the last such change, and the
     /// number of its last message that was delivered here.
     pub(super) letters: BTreeMap<String, (u64, usize)>,

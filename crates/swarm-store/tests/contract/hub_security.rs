@@ -17,7 +17,7 @@ const KEY: &str = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4";
 
 /// The permissions of a user for one team.
 const PERMISSIONS: &str = r#"permissions: {
-    publish: ["swarm.crew.>", "$JS.API.INFO", "$JS.API.STREAM.*.swarm-crew", "$JS.API.STREAM.MSG.GET.swarm-crew",
+    publish: ["swarm.crew.>", "$JS.API.INFO", "$JS.API.STREAM.*.swarm-crew", "$JS.API.STREAM.MSG.*.swarm-crew",
               "$JS.API.CONSUMER.*.swarm-crew", "$JS.API.CONSUMER.*.swarm-crew.>",
               "$JS.API.CONSUMER.MSG.NEXT.swarm-crew.*"],
     subscribe: ["swarm.crew.>"] }"#;

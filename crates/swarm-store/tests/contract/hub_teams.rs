@@ -273,7 +273,7 @@ fn user_of(team: &str) -> String {
     format!(
         r#"{{ user: {team}, password: secret-{team}, permissions: {{
             publish: ["swarm.{team}.>", "{api}.INFO", "{api}.STREAM.*.swarm-{team}",
-                "{api}.STREAM.MSG.GET.swarm-{team}", "{api}.CONSUMER.*.swarm-{team}",
+                "{api}.STREAM.MSG.*.swarm-{team}", "{api}.CONSUMER.*.swarm-{team}",
                 "{api}.CONSUMER.*.swarm-{team}.>", "{api}.CONSUMER.MSG.NEXT.swarm-{team}.*"],
             subscribe: ["swarm.{team}.>"] }} }}"#
     )
