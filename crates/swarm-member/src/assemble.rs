@@ -384,7 +384,7 @@ impl Brief for TeamBrief {
             return Vec::new();
         };
         // Without a readable roster, it learns about other members by mail.
-        let Ok(config) = team.config().block_on() else {
+        let Ok(config) = team.known_config().block_on() else {
             return Vec::new();
         };
         let agents = &self.agent_config.agents;
