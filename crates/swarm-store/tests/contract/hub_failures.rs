@@ -301,9 +301,9 @@ fn budgets_that_did_not_change_are_known_while_the_hub_does_not_answer() {
         scene.server.signal(Signal::CONT);
         known.ok()
     });
-    let there = scene.other(settings(scene.server.url()));
+    let there = crew(&scene.other(settings(scene.server.url())));
     let (scope, budget) = (BudgetScope::Team, Budget::Tokens(500));
-    let set = crew(&there).set_budget(&scope, Some(budget));
+    let set = there.set_budget(&scope, Some(budget));
     set.block_on().unwrap();
     wait_for(|| {
         let budgets = crew_here.budgets().block_on().unwrap();

@@ -7,7 +7,7 @@ use swarm_hubkit::{Link, NatsServer};
 use swarm_protocol::{ErrorKind, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TaskChange, Team, TeamStore};
 
-use crate::hub::{has_no_server, publish, purge, revision, settings, subjects, value};
+use crate::hub::{has_no_server, publish, purge, revision, settings, subjects, value, wait_for};
 use crate::hub_scene::{Scene, crew, hold, join, machine, wait_until_lost};
 use crate::values::{id, name, new_task, new_team, team};
 use crate::world::status;
@@ -143,6 +143,26 @@ fn members_without_mail_and_reports_are_not_read_one_by_one() {
 }
 
 #[test]
+fn a_reconciliation_does_not_read_leases_one_by_one() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let here = crew(&scene.here);
+    let [alice, bob] = ["alice", "bob"].map(name);
+    let spawns = [&alice, &bob].map(|member| join(&*here, member.as_str()));
+    let _lease = hold(&*here, &alice, spawns[0]);
+    drop(hold(&*here, &bob, spawns[1]));
+    let link = Link::to(scene.server.port());
+    let there = crew(&scene.other(settings(link.url())));
+    link.mute_after("\"swarm.crew.lease.");
+    let done = there.reconcile().block_on().unwrap();
+    let died: Vec<_> = done.died.iter().map(|gone| gone.spawn_id).collect();
+    assert_eq!(died, [spawns[1]]);
+    assert!(!link.has_lost(), "a request for a single lease names it");
+}
+
+#[test]
 fn a_process_that_has_lost_its_lease_does_not_wait_for_an_answer() {
     if has_no_server() {
         return;
@@ -184,7 +204,7 @@ fn messages_leave_the_log_when_the_record_of_the_inbox_has_them() {
     assert_eq!(stored("record.inbox.alice"), 0);
     let read = crew.ack(&alice, &ids[..5]).block_on().unwrap();
     assert_eq!(read, ids[..5]);
-    assert_eq!(stored("log.inbox.alice.*"), 0);
+    wait_for(|| (stored("log.inbox.alice.*") == 0).then_some(()));
     let unread = |crew: &dyn Team| crew.take_unread(&alice).block_on().unwrap().len();
     let there = scene.other(settings(scene.server.url()));
     assert_eq!(unread(&*crate::hub_scene::crew(&there)), 15);
