@@ -43,6 +43,7 @@ mod team_hooks;
 mod teammate;
 mod teammate_entry;
 mod teammate_terminal;
+mod unreachable_hubs;
 mod which_team;
 mod window_fit;
 mod window_mark;

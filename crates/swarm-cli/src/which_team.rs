@@ -6,6 +6,7 @@
 //! something reports which of several teams it selected; commands that stop all members or delete a
 //! team never select one of several.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use swarm_store::{BlockOn as _, StoreError, Team, TeamDamage};
 use crate::app::App;
 use crate::failure::{Failure, Result};
 use crate::output::plain;
+use crate::unreachable_hubs::{take_unreachable, unreachable};
 
 /// A selected team.
 struct Choice {
@@ -148,20 +150,11 @@ impl App {
         Ok(teams)
     }
 
-    /// Leaves the teams out of a listing whose hub cannot be used, and prints a warning for each.
+    /// Leaves the teams out of a listing whose hub cannot be used, and prints a warning for each hub.
     pub(crate) fn leave_out_unreachable(&self, teams: &mut Vec<TeamName>) {
-        teams.retain(|team| {
-            if !matches!(self.hubs.hub_of(team), Ok(Some(_))) {
-                return true;
-            }
-            let config = self.store.team(team).config().block_on();
-            let trouble = config.err().filter(StoreError::is_of_hub);
-            if let Some(error) = &trouble {
-                let why = with_causes(error);
-                self.out.remark(&format!("left out: team `{team}`: {why}"));
-            }
-            trouble.is_none()
-        });
+        for left_out in take_unreachable(&*self.store, teams) {
+            self.out.remark(&format!("left out: {}", left_out.text()));
+        }
     }
 
     /// Sorts teams: those that work in this directory first, then by name.
@@ -198,6 +191,18 @@ impl App {
                 }
             }
             _ => {}
+        }
+        // Members may run in a team whose hub cannot be asked.
+        let mut failed: BTreeMap<_, _> = unreachable(&*self.store, &teams).into_iter().collect();
+        failed.retain(|_, error| !matches!(error, StoreError::NotOnHub { .. }));
+        if !failed.is_empty() {
+            let may_live = true;
+            let found = teams.into_iter().map(|team| {
+                let why = failed.remove(&team);
+                let damage = why.map(|why| TeamDamage { why, may_live });
+                Found { team, damage }
+            });
+            return Err(several(&found.collect::<Vec<_>>()));
         }
         // A team of another program is used only if it is named.
         let own = |team: &TeamName| {
@@ -273,6 +278,7 @@ fn place_of(cwd: &Path) -> PathBuf {
 
 fn several(teams: &[Found]) -> Failure {
     let name = |one: &Found| match &one.damage {
+        Some(damage) if damage.why.is_of_hub() => format!("{} (its hub cannot be used)", one.team),
         Some(_) => format!("{} (damaged)", one.team),
         None => one.team.to_string(),
     };

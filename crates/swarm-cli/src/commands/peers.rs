@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::{Clock as _, PeerSession, SystemClock};
-use swarm_store::{BlockOn as _, StoreError};
+use swarm_store::StoreError;
 use swarm_team::PeerPlaces;
 use swarm_ui::print::{Cell, Table, short_duration};
 
 use crate::app::App;
+use crate::commands::runtime;
 use crate::failure::Result;
 
 #[derive(Debug, clap::Args)]
@@ -33,7 +34,7 @@ pub(in crate::commands) fn claude_sessions(root: &Path) -> PathBuf {
 }
 
 pub(super) fn run(app: &App, _args: &PeersArgs) -> Result<()> {
-    let (sessions, errors) = peer_places(app)?.sessions().block_on();
+    let (sessions, errors) = runtime()?.block_on(peer_places(app)?.sessions());
     for error in errors {
         app.out.warn(&format!("swarm: {error}"));
     }

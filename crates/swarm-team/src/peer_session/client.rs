@@ -40,20 +40,31 @@ pub struct PeerPlaces {
 
 impl PeerPlaces {
     /// Returns the sessions of this machine, those of Claude Code last, then the others of each hub,
-    /// each oldest first; and the errors of hubs that could not be asked.
+    /// each oldest first; and the errors of hubs that could not be asked. The hubs are asked at the
+    /// same time, in tasks of the runtime.
     pub async fn sessions(&self) -> (Vec<PeerSession>, Vec<StoreError>) {
         let records = peer_records(&self.directory);
         let mut sessions: Vec<PeerSession> = records.iter().map(PeerRecord::public).collect();
         let of_claude = claude::sessions(&self.claude_sessions);
         sessions.extend(of_claude.iter().map(ClaudeSession::public));
-        let mut errors = Vec::new();
-        for hub in &self.hubs {
-            match hub.all().await {
-                Ok(mut all) => {
+        let ask = |hub: Sessions| tokio::spawn(async move { hub.all().await });
+        let asked: Vec<_> = self.hubs.iter().cloned().map(ask).collect();
+        let mut errors: Vec<StoreError> = Vec::new();
+        for hub in asked {
+            match hub.await {
+                Ok(Ok(mut all)) => {
                     all.retain(|one| sessions.iter().all(|known| known.session != one.session));
                     sessions.append(&mut all);
                 }
-                Err(error) => errors.push(error),
+                // A hub is asked once for each credentials file.
+                Ok(Err(error)) => {
+                    let text = error.to_string();
+                    if errors.iter().all(|known| known.to_string() != text) {
+                        errors.push(error);
+                    }
+                }
+                // It panicked, which was reported, or the runtime ends.
+                Err(_) => {}
             }
         }
         (sessions, errors)

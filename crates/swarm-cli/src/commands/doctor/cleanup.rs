@@ -22,9 +22,10 @@ use crate::which_team::without_roster;
 /// Name of the findings about teams.
 const NAME: &str = "teams";
 
-pub(super) fn check(env: &Environment, root: &Path) -> Vec<Finding> {
+/// Looks at all teams but those whose hub cannot be used, which were reported.
+pub(super) fn check(env: &Environment, root: &Path, unusable: &[TeamName]) -> Vec<Finding> {
     let store = store_at(root);
-    let mut findings = teams(&store);
+    let mut findings = teams(&store, unusable);
     findings.extend(worktrees(env, root, &store));
     findings.extend(panes(env, root, &store));
     let directory = socket_directory(env, root);
@@ -75,7 +76,7 @@ fn worktrees(env: &Environment, root: &Path, store: &RootStore) -> Option<Findin
     })
 }
 
-fn teams(store: &RootStore) -> Vec<Finding> {
+fn teams(store: &RootStore, unusable: &[TeamName]) -> Vec<Finding> {
     let (names, remains) = match store.teams_and_remains().block_on() {
         Ok(found) => found,
         Err(error) => {
@@ -88,7 +89,7 @@ fn teams(store: &RootStore) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     let (mut foreign, mut have_members) = (Vec::new(), false);
-    for team in &names {
+    for team in names.iter().filter(|team| !unusable.contains(team)) {
         match store.team(team).view().block_on() {
             // Of another program's team only the process of the lead is known.
             Ok(seen) if seen.is_foreign => {

@@ -1,5 +1,6 @@
 //! Checks of the hubs of this machine's teams.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use swarm_config::{Environment, Settings};
@@ -12,6 +13,7 @@ use swarm_supervisor::NodeState;
 use super::finding::Finding;
 use crate::app::store_at;
 use crate::hub_credentials::{credentials_files, exposure};
+use crate::unreachable_hubs::{LeftOut, by_reason, side_by_side};
 
 const NAME: &str = "hub";
 
@@ -21,22 +23,66 @@ const CLOCKS: i64 = 2000;
 /// Oldest version with what teams need.
 const OLDEST: (u64, u64) = (2, 9);
 
-pub(super) fn check(env: &Environment, settings: &Settings, root: &Path) -> Vec<Finding> {
-    let credentials = credentials_files(env, settings, root);
+/// Checks the hubs, all at the same time. Returns also the teams whose hub cannot be used.
+pub(super) fn check(
+    env: &Environment,
+    settings: &Settings,
+    root: &Path,
+) -> (Vec<Finding>, Vec<TeamName>) {
     let store = store_at(root);
     let teams = store.teams().block_on().unwrap_or_default();
-    let of_teams = teams.iter().filter_map(|team| of_team(&store, team));
-    let exposed = credentials.iter().filter_map(|file| exposure(file));
-    let exposed = exposed.map(|(what, how)| Finding::warning(NAME, what, how));
-    let hubs = store.hubs().unwrap_or_default();
-    let mut nodes: Vec<Finding> = Vec::new();
-    for finding in hubs.iter().filter_map(|hub| of_nodes(&store, hub)) {
-        // A hub is known once for each credentials file of its teams.
-        if !nodes.contains(&finding) {
-            nodes.push(finding);
+    let (mut findings, mut on_hubs) = (Vec::new(), Vec::new());
+    for team in teams {
+        match store.hub_of(&team) {
+            Ok(Some(hub)) => on_hubs.push((team, hub)),
+            Ok(None) => {}
+            Err(error) => {
+                let hint = error.hint().unwrap_or_default();
+                findings.push(Finding::missing(NAME, error.to_string(), hint));
+            }
         }
     }
-    of_teams.chain(exposed).chain(nodes).collect()
+    let reports = side_by_side(&on_hubs, |(team, hub)| {
+        store.hub_report(team, hub.clone()).block_on()
+    });
+    let (mut failed, mut usable) = (Vec::new(), BTreeSet::new());
+    for ((team, hub), report) in on_hubs.into_iter().zip(reports) {
+        match report {
+            Ok(report) => {
+                findings.push(judged(&team, &hub, &report));
+                usable.insert(hub);
+            }
+            Err(error) => failed.push((team, error)),
+        }
+    }
+    let left_out = by_reason(failed);
+    findings.extend(left_out.iter().map(unusable));
+    let exposed = credentials_files(env, settings, root);
+    let exposed = exposed.iter().filter_map(|file| exposure(file));
+    findings.extend(exposed.map(|(what, how)| Finding::warning(NAME, what, how)));
+    let usable: Vec<HubSettings> = usable.into_iter().collect();
+    let nodes = side_by_side(&usable, |hub| of_nodes(&store, hub));
+    for finding in nodes.into_iter().flatten() {
+        // A hub is known once for each credentials file of its teams.
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    let unusable = left_out.into_iter().flat_map(|one| one.teams);
+    (findings, unusable.collect())
+}
+
+fn unusable(left_out: &LeftOut) -> Finding {
+    // The hint of these is this command.
+    let hint = match &left_out.error {
+        StoreError::HubUnreachable { .. }
+        | StoreError::HubRefused { .. }
+        | StoreError::HubSilent(_) => {
+            "check that it runs, its address and its credentials".to_owned()
+        }
+        error => error.hint().unwrap_or_default(),
+    };
+    Finding::missing(NAME, left_out.text(), hint)
 }
 
 /// Reports the nodes of a hub, if there are any. A hub that cannot be used is reported with its teams.
@@ -66,29 +112,6 @@ fn of_nodes(store: &RootStore, hub: &HubSettings) -> Option<Finding> {
             Some(Finding::warning(NAME, found, hint))
         }
     }
-}
-
-fn of_team(store: &RootStore, team: &TeamName) -> Option<Finding> {
-    let hub = match store.hub_of(team) {
-        Ok(hub) => hub?,
-        Err(error) => {
-            let hint = error.hint().unwrap_or_default();
-            return Some(Finding::missing(NAME, error.to_string(), hint));
-        }
-    };
-    Some(match store.hub_report(team, hub.clone()).block_on() {
-        Ok(report) => judged(team, &hub, &report),
-        Err(error) => {
-            // The hint of these is this command.
-            let hint = match &error {
-                StoreError::HubUnreachable { .. } | StoreError::HubRefused { .. } => {
-                    "check that it runs, its address and its credentials".to_owned()
-                }
-                error => error.hint().unwrap_or_default(),
-            };
-            Finding::missing(NAME, format!("team {team}: {error}"), hint)
-        }
-    })
 }
 
 fn judged(team: &TeamName, hub: &HubSettings, report: &HubReport) -> Finding {

@@ -54,8 +54,9 @@ fn check(env: &Environment, model: Option<&str>) -> Result<Vec<Finding>> {
     findings.extend(instructions::check(env, settings));
     findings.extend(servers::check(env, settings, root)?);
     findings.extend(disk::check(env));
-    findings.extend(hubs::check(env, settings, root));
-    findings.extend(cleanup::check(env, root));
+    let (of_hubs, unusable) = hubs::check(env, settings, root);
+    findings.extend(of_hubs);
+    findings.extend(cleanup::check(env, root, &unusable));
     Ok(findings)
 }
 

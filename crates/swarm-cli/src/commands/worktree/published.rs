@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::commands::runtime;
 use crate::failure::Result;
 use crate::output::plain;
+use crate::unreachable_hubs::take_unreachable;
 
 /// How long the hub of a team that may have nothing here is asked.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -22,7 +23,15 @@ pub(in crate::commands) fn fetch(
     worktrees: &Worktrees,
     wanted: Option<&Slug>,
 ) -> Result<()> {
-    for name in app.store.teams().block_on()? {
+    let mut teams = app.store.teams().block_on()?;
+    let warn = |why: &str| {
+        app.out
+            .warn(&format!("work of other machines was not fetched: {why}"));
+    };
+    for left_out in take_unreachable(&*app.store, &mut teams) {
+        warn(&left_out.text());
+    }
+    for name in teams {
         let team = app.store.team(&name);
         if !team.is_remote() {
             continue;
@@ -32,8 +41,7 @@ pub(in crate::commands) fn fetch(
         let failed = match fetched {
             Ok(failed) => failed,
             Err(error) => {
-                app.out
-                    .warn(&format!("work of other machines was not fetched: {error}"));
+                warn(&error.to_string());
                 continue;
             }
         };

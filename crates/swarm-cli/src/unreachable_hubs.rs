@@ -1,0 +1,176 @@
+//! Teams whose hub cannot be used, found before a command asks one team after the other.
+
+use std::panic::resume_unwind;
+use std::thread;
+use std::time::Duration;
+
+use swarm_protocol::{TeamName, with_causes};
+use swarm_store::{BlockOn as _, StoreError, TeamStore};
+
+use crate::output::with_commas;
+
+/// Longest wait for the hubs of all teams together.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Teams that cannot be used for the same reason.
+#[derive(Debug)]
+pub(crate) struct LeftOut {
+    pub(crate) teams: Vec<TeamName>,
+    pub(crate) error: StoreError,
+}
+
+impl LeftOut {
+    /// Names the teams and the reason.
+    pub(crate) fn text(&self) -> String {
+        let noun = if self.teams.len() == 1 {
+            "team"
+        } else {
+            "teams"
+        };
+        let teams = self.teams.iter().map(|team| format!("`{team}`"));
+        format!(
+            "{noun} {}: {}",
+            with_commas(teams),
+            with_causes(&self.error)
+        )
+    }
+}
+
+/// Does the same with all items at the same time.
+pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let work = &work;
+    thread::scope(|scope| {
+        let running = items.iter().map(|item| scope.spawn(move || work(item)));
+        let running: Vec<_> = running.collect();
+        let done = running.into_iter().map(thread::ScopedJoinHandle::join);
+        done.map(|done| done.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    })
+}
+
+/// Returns those of some teams whose hub cannot be used. All are asked at the same time.
+pub(crate) fn unreachable(
+    store: &dyn TeamStore,
+    teams: &[TeamName],
+) -> Vec<(TeamName, StoreError)> {
+    unreachable_within(store, teams, PATIENCE)
+}
+
+fn unreachable_within(
+    store: &dyn TeamStore,
+    teams: &[TeamName],
+    at_most: Duration,
+) -> Vec<(TeamName, StoreError)> {
+    let handles = teams.iter().map(|name| (name, store.team(name)));
+    let on_hubs: Vec<_> = handles.filter(|(_, team)| team.is_remote()).collect();
+    let errors = side_by_side(&on_hubs, |(_, team)| {
+        let config = team.with_lock_timeout(at_most).config().block_on();
+        config.err().filter(StoreError::is_of_hub)
+    });
+    let failed = on_hubs.into_iter().zip(errors);
+    failed
+        .filter_map(|((name, _), error)| Some((name.clone(), error?)))
+        .collect()
+}
+
+/// Removes the teams whose hub cannot be used from a list, and returns them.
+pub(crate) fn take_unreachable(store: &dyn TeamStore, teams: &mut Vec<TeamName>) -> Vec<LeftOut> {
+    let failed = unreachable(store, teams);
+    teams.retain(|team| failed.iter().all(|(name, _)| name != team));
+    by_reason(failed)
+}
+
+/// Puts the teams together that cannot be used for the same reason. A hub that cannot be reached is
+/// the same reason, however each connection to it failed.
+pub(crate) fn by_reason(failed: Vec<(TeamName, StoreError)>) -> Vec<LeftOut> {
+    let reason = |error: &StoreError| match error {
+        StoreError::HubUnreachable { hub, .. } | StoreError::HubSilent(hub) => hub.clone(),
+        error => with_causes(error),
+    };
+    let mut all: Vec<LeftOut> = Vec::new();
+    for (team, error) in failed {
+        let why = reason(&error);
+        match all.iter_mut().find(|known| reason(&known.error) == why) {
+            Some(known) => known.teams.push(team),
+            None => all.push(LeftOut {
+                teams: vec![team],
+                error,
+            }),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::path::Path;
+    use std::sync::Barrier;
+
+    use super::*;
+    use crate::app::store_at;
+
+    fn join(root: &Path, team: &str, url: &str) -> TeamName {
+        let own = root.join("teams").join(team).join("swarm");
+        std::fs::create_dir_all(&own).unwrap();
+        let hub = serde_json::json!({ "url": url }).to_string();
+        swarm_os::replace_alone(&own.join("hub.json"), hub.as_bytes()).unwrap();
+        TeamName::parse(team).unwrap()
+    }
+
+    #[test]
+    fn all_items_are_worked_on_at_the_same_time() {
+        let barrier = Barrier::new(3);
+        let work = |number: &u32| {
+            barrier.wait();
+            number * 2
+        };
+        assert_eq!(side_by_side(&[1, 2, 3], work), [2, 4, 6]);
+    }
+
+    #[test]
+    fn a_hub_that_does_not_answer_is_named_once_with_its_teams() {
+        let scratch = tempfile::tempdir().unwrap();
+        let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let url = format!("nats://{}", silent.local_addr().unwrap());
+        let teams = ["one", "three", "two"].map(|team| join(scratch.path(), team, &url));
+        let store = store_at(scratch.path());
+        let failed = unreachable_within(&store, &teams, Duration::from_millis(300));
+        let left_out = by_reason(failed);
+        let [hub] = &left_out[..] else {
+            panic!("{left_out:?}");
+        };
+        assert_eq!(hub.teams, teams);
+        let text = hub.text();
+        assert!(
+            text.starts_with("teams `one`, `three`, `two`: hub nats://127.0.0.1:"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn teams_with_different_reasons_are_told_apart() {
+        let hub = || "nats://hub:4222".to_owned();
+        let [a, b, c] = ["a", "b", "c"].map(|name| TeamName::parse(name).unwrap());
+        let unreachable = StoreError::HubUnreachable {
+            hub: hub(),
+            reason: "timed out".to_owned(),
+        };
+        let absent = StoreError::NotOnHub {
+            team: b.clone(),
+            hub: hub(),
+        };
+        let silent = StoreError::HubSilent(hub());
+        let texts: Vec<String> = by_reason(vec![(a, unreachable), (b, absent), (c, silent)])
+            .iter()
+            .map(LeftOut::text)
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                "teams `a`, `c`: hub nats://hub:4222 cannot be reached: timed out",
+                "team `b`: team `b` is not on hub nats://hub:4222"
+            ]
+        );
+    }
+}
