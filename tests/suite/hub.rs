@@ -90,6 +90,40 @@ fn two_machines_work_on_a_team_on_a_hub() {
     machines.end();
 }
 
+#[test]
+fn a_member_spawned_on_another_machine_starts_a_new_conversation_and_says_so() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let Some(machines) = Machines::with(world().with_api(&api), world().with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    machines.on_hub(second, &["team", "join", "demo"]);
+    let mut sessions = Vec::new();
+    for (machine, other) in [(second, first), (first, second), (second, first)] {
+        let spawned = machine.swarm(&hello_args("bob", &["--json"])).json();
+        assert_eq!(spawned["continues"], false, "{spawned}");
+        let left_on = spawned["conversationLeftOn"].as_str();
+        let is_first = sessions.is_empty();
+        assert_eq!(left_on.is_none(), is_first, "{spawned}");
+        let session = spawned["hello"]["sessionId"].as_str().unwrap().to_owned();
+        assert!(!sessions.contains(&session), "{spawned}");
+        sessions.push(session);
+        other.wait_until("bob is idle", || bob(other)["state"] == "idle");
+        machine.swarm(&["kill", "bob"]).ok();
+    }
+    let again = second.swarm(&hello_args("bob", &[]));
+    again
+        .ok()
+        .stderr_has("bob continues its earlier conversation");
+    second.swarm(&["kill", "bob"]).ok();
+    let elsewhere = first.swarm(&hello_args("bob", &[]));
+    elsewhere
+        .ok()
+        .stderr_has("bob starts a new conversation: its earlier one is on ");
+    first.swarm(&["kill", "bob"]).ok();
+    machines.end_with_team();
+}
+
 /// The lead of a team that exists, with the widest mode.
 const LEAD: [&str; 6] = [
     "--model",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use swarm_os::replace_passing;
 use swarm_panes::{Chosen, Pane, PaneBackend, PaneCommand, PaneSpec};
-use swarm_protocol::{Color, Hello, Member};
+use swarm_protocol::{Color, Hello, Member, SessionId};
 use swarm_store::{BlockOn as _, StoreError};
 use swarm_team::{SpawnOrder, check_hello, team_rules};
 use swarm_worktree::Created;
@@ -27,8 +27,18 @@ pub(super) struct Attempt<'a> {
     pub(super) chosen: Chosen,
     pub(super) timeout: Duration,
     pub(super) worktree: Option<Created>,
-    /// Whether it continues an earlier conversation of the name.
+    pub(super) conversation: Conversation,
+}
+
+/// The conversation of a new spawn.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
+    /// Its id, unless the roster determines it.
+    pub(super) session: Option<SessionId>,
+    /// Whether it continues an earlier one of the name.
     pub(super) continues: bool,
+    /// Where an earlier one is, if that is another machine.
+    pub(super) left_on: Option<String>,
 }
 
 impl Attempt<'_> {
@@ -38,7 +48,8 @@ impl Attempt<'_> {
         match self.launch(&mut pane).await {
             Ok((pane, hello)) => Ok(SpawnedMember {
                 worktree: self.worktree.clone(),
-                continues: self.continues,
+                continues: self.conversation.continues,
+                conversation_left_on: self.conversation.left_on.clone(),
                 agent_id: self.order.spec.identity.agent.clone(),
                 spawn_id: self.order.spec.identity.spawn_id,
                 color: self.order.spec.identity.color,

@@ -83,6 +83,8 @@ pub struct SpawnedMember {
     pub worktree: Option<Created>,
     /// Whether it continues an earlier conversation.
     pub continues: bool,
+    /// Machine of an earlier conversation, which is not continued here.
+    pub conversation_left_on: Option<String>,
     /// Effective values, as the child reported them.
     pub hello: Hello,
 }

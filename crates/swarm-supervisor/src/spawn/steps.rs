@@ -18,7 +18,7 @@ use swarm_team::{
 use swarm_worktree::Created;
 use tokio::sync::OwnedMutexGuard;
 
-use super::attempt::Attempt;
+use super::attempt::{Attempt, Conversation};
 use super::{SpawnOptions, SpawnedMember, worktree};
 use crate::process_list::canonical;
 use crate::reconcile::reconcile_team;
@@ -136,10 +136,8 @@ impl<'a> SupervisedTeam<'a> {
         let former = replaced.as_ref().or(former.as_ref());
         // A replaced or departed member is no longer in the roster, but its conversation is
         // continued.
-        let session = former.and_then(Member::session).filter(|_| !options.fresh);
-        let left_conversation = former.is_some_and(|former| context.has_conversation(former));
-        let continues = session.is_some() && left_conversation;
-        let session = session.or_else(|| options.fresh.then(SessionId::random));
+        let conversation = self.conversation(&options, former).await;
+        let session = conversation.session;
         let timeout = options.timeout.unwrap_or(context.hello_deadline);
         let timeout = timeout.saturating_add(context.wait_for_servers(&options));
         let spawn_id = SpawnId::random();
@@ -188,8 +186,34 @@ impl<'a> SupervisedTeam<'a> {
             chosen,
             timeout,
             worktree,
-            continues,
+            conversation,
         })
+    }
+
+    /// Returns the conversation of a new spawn. One that another machine has is not continued, and
+    /// its id is not used again: each conversation has one transcript.
+    async fn conversation(self, options: &SpawnOptions, former: Option<&Member>) -> Conversation {
+        let left = former.filter(|_| !options.fresh);
+        let Some((left, session)) = left.and_then(|left| Some((left, left.session()?))) else {
+            return Conversation {
+                session: options.fresh.then(SessionId::random),
+                ..Conversation::default()
+            };
+        };
+        let continues = self.context.has_conversation(left);
+        let left_on = match left.spawn_id() {
+            Some(spawn_id) if !continues => {
+                let member = self.member(&options.name);
+                member.ran_elsewhere(spawn_id).await
+            }
+            _ => None,
+        };
+        let is_new = left_on.is_some();
+        Conversation {
+            session: Some(if is_new { SessionId::random() } else { session }),
+            continues,
+            left_on,
+        }
     }
 
     /// Reserves the roster entry of a member, and returns the member with its colour and with the

@@ -133,15 +133,21 @@ impl SupervisedMember<'_> {
         started_elsewhere(&*files, self.name, &there, &self.team.context.process.host).await
     }
 
-    /// Returns the last process of a spawn, if it was started on another machine or with another
-    /// config directory. Its worktree is there: a path of the same name here is another one.
-    pub(super) async fn remote_process(self, spawn_id: SpawnId) -> Option<RemoteProcess> {
+    /// Returns where the last process of a spawn was started, if that was on another machine or with
+    /// another config directory. Its worktree and conversation are there: a path of the same name here
+    /// is another one.
+    pub(crate) async fn ran_elsewhere(self, spawn_id: SpawnId) -> Option<String> {
         let files = self.files();
         if !files.is_remote() || files.life_record(self.name).await?.spawn_id != spawn_id {
             return None;
         }
-        let host = self.runs_elsewhere().await?;
-        let members = files.member_view().await.unwrap_or_default();
+        self.runs_elsewhere().await
+    }
+
+    /// Returns the last process of a spawn, if it ran elsewhere.
+    pub(super) async fn remote_process(self, spawn_id: SpawnId) -> Option<RemoteProcess> {
+        let host = self.ran_elsewhere(spawn_id).await?;
+        let members = self.files().member_view().await.unwrap_or_default();
         let is_parked = members
             .iter()
             .any(|view| view.member.name == *self.name && view.parked_on.is_some());

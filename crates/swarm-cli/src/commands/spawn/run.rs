@@ -306,6 +306,7 @@ fn show(
             "why": member.why,
             "hello": member.hello,
             "continues": member.continues,
+            "conversationLeftOn": member.conversation_left_on,
             "worktree": member.worktree.as_ref().map(|made| &made.record),
         }));
     }
@@ -338,6 +339,12 @@ fn show(
         app.out.say(&format!(
             "{name} continues its earlier conversation; `--fresh` starts a new one"
         ));
+    }
+    if let Some(host) = &member.conversation_left_on {
+        let name = &member.agent_id.name;
+        app.out.say(&plain(&format!(
+            "{name} starts a new conversation: its earlier one is on {host}"
+        )));
     }
     if let Some(made) = &member.worktree {
         app.out.say(&format!(

@@ -262,6 +262,12 @@ fn note(member: &SpawnedMember) -> String {
             "{name} continues its earlier conversation; to start a new one, choose another name."
         ));
     }
+    if let Some(host) = &member.conversation_left_on {
+        let name = &member.agent_id.name;
+        lines.push(format!(
+            "{name} starts a new conversation: its earlier one is on {host}."
+        ));
+    }
     if let Some(created) = &member.worktree {
         let record = &created.record;
         let (path, origin) = (record.path.display(), record.origin());
