@@ -62,6 +62,17 @@ pub enum LeadError {
         /// Host of its process.
         host: String,
     },
+    /// A member on another machine or in another container did not stop when it was asked to. Its
+    /// process cannot be terminated from here.
+    #[error(
+        "{member} runs on {host} and has not stopped yet; it was asked to, and `swarm kill {member}` stops it immediately"
+    )]
+    NotStoppedElsewhere {
+        /// Member that was to be stopped.
+        member: MemberName,
+        /// Host of its process.
+        host: String,
+    },
     /// A member has stopped, but its roster entry could not be removed: another process holds a lock.
     #[error("{sentence}, but its roster entry remains: {why}")]
     Unrecorded {
@@ -130,6 +141,7 @@ impl LeadError {
             }
             LeadError::TakenOver { .. } => ErrorKind::Conflict,
             LeadError::Elsewhere { .. } | LeadError::Foreign(_) => ErrorKind::Refused,
+            LeadError::NotStoppedElsewhere { .. } => ErrorKind::TimedOut,
             LeadError::Name(_) => ErrorKind::Usage,
             LeadError::Engine(_) => ErrorKind::AgentFailed,
             LeadError::StillAlive { .. } | LeadError::Fs(_) | LeadError::Order(_) => {

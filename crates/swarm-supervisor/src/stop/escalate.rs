@@ -9,7 +9,7 @@ use swarm_protocol::{LifeKind, LifeRecord, Member, MemberName, MemberState, Spaw
 use swarm_store::process::is_running;
 use swarm_store::{LeaseEnd, StoreError, Team};
 
-use super::StopOutcome;
+use super::{StopOutcome, StopReport};
 use crate::{LeadError, SupervisedMember};
 
 /// How long a member that announced its exit, or whose process is gone, may still hold its life lock.
@@ -111,7 +111,7 @@ impl SupervisedMember<'_> {
         if member.is_some() && self.liveness()? == Liveness::Alive {
             let member = self.name.clone();
             if let Some(host) = self.runs_elsewhere().await {
-                return Err(LeadError::Elsewhere { member, host });
+                return Err(LeadError::NotStoppedElsewhere { member, host });
             }
             // The main thread of a killed process can be gone before those that still hold its files.
             if !self.ends_within(LAST_MOMENT).await {
@@ -179,8 +179,14 @@ pub(super) struct RemoteProcess {
 }
 
 impl RemoteProcess {
-    /// Returns where the process is, if it has parked. It ends when its member leaves the roster.
-    pub(super) fn parked_on(self) -> Option<String> {
-        self.is_parked.then_some(self.host)
+    /// Adds where the process is, if it still exists or may do so: it ends when it learns that its member
+    /// has left the roster.
+    pub(super) fn note(self, report: &mut StopReport) {
+        if self.is_parked {
+            report.parked_on = Some(self.host);
+        } else if let StopOutcome::AlreadyGone | StopOutcome::Killed = report.outcome {
+            // Nothing is killed from here.
+            report.lost_on = Some(self.host);
+        }
     }
 }

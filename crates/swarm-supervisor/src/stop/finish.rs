@@ -46,7 +46,7 @@ impl SupervisedMember<'_> {
         };
         report.released = removed.released;
         match remote {
-            Some(remote) => report.parked_on = remote.parked_on(),
+            Some(remote) => remote.note(&mut report),
             None => report.worktree = self.team.part(&removed.member).await,
         }
         if report.outcome == StopOutcome::AlreadyGone {

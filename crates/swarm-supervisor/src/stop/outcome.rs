@@ -110,6 +110,10 @@ pub struct StopReport {
     /// Where its process has parked, on another machine: it ends when it learns that it was removed.
     #[serde(rename = "parkedOn", skip_serializing_if = "Option::is_none")]
     pub parked_on: Option<String>,
+    /// Where the process of a member ran that counts as dead, on another machine. It may be running
+    /// without contact with the hub, and ends when it reaches the hub again.
+    #[serde(rename = "lostOn", skip_serializing_if = "Option::is_none")]
+    pub lost_on: Option<String>,
 }
 
 impl StopReport {
@@ -124,20 +128,24 @@ impl StopReport {
             worktree: None,
             transcript: None,
             parked_on: None,
+            lost_on: None,
         }
     }
 
     /// Describes in one line how the member stopped.
     pub fn sentence(&self) -> String {
-        let how = match (&self.outcome, &self.parked_on) {
-            (_, Some(place)) => format!("is parked on {place}; it ends there"),
-            (StopOutcome::Approved, None) => "has shut down".to_owned(),
-            (StopOutcome::Terminated, None) => {
+        let how = match (&self.outcome, &self.parked_on, &self.lost_on) {
+            (_, Some(place), _) => format!("is parked on {place}; it ends there"),
+            (_, None, Some(place)) => format!(
+                "counts as dead; if it still runs on {place}, it ends when it reaches the hub again"
+            ),
+            (StopOutcome::Approved, None, None) => "has shut down".to_owned(),
+            (StopOutcome::Terminated, None, None) => {
                 "did not respond in time and was terminated".to_owned()
             }
-            (StopOutcome::Killed, None) => "was killed".to_owned(),
-            (StopOutcome::AlreadyGone, None) => "had already stopped".to_owned(),
-            (StopOutcome::Refused { .. }, None) => "keeps running".to_owned(),
+            (StopOutcome::Killed, None, None) => "was killed".to_owned(),
+            (StopOutcome::AlreadyGone, None, None) => "had already stopped".to_owned(),
+            (StopOutcome::Refused { .. }, None, None) => "keeps running".to_owned(),
         };
         if self.released.is_empty() {
             return format!("{} {how}", self.member);
@@ -160,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_has_parked_elsewhere_has_not_stopped() {
+    fn a_process_that_has_parked_or_was_lost_elsewhere_has_not_stopped() {
         let name = MemberName::parse("bob").unwrap();
         let mut report = StopReport::new(name, StopOutcome::AlreadyGone);
         assert_eq!(report.sentence(), "bob had already stopped");
@@ -168,6 +176,12 @@ mod tests {
         assert_eq!(
             report.sentence(),
             "bob is parked on vm with another config directory; it ends there"
+        );
+        report.parked_on = None;
+        report.lost_on = Some("vm".to_owned());
+        assert_eq!(
+            report.sentence(),
+            "bob counts as dead; if it still runs on vm, it ends when it reaches the hub again"
         );
     }
 }

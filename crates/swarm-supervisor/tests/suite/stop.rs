@@ -179,7 +179,7 @@ async fn exited_member_is_not_reported_as_killed() {
 }
 
 #[tokio::test]
-async fn member_of_another_machine_is_not_killed() {
+async fn member_of_another_machine_is_neither_killed_nor_terminated() {
     let (world, spawn) = World::with_member("bob");
     let record = LifeRecord {
         host: "build".to_owned(),
@@ -194,6 +194,14 @@ async fn member_of_another_machine_is_not_killed() {
     assert!(world.has("bob"));
     let asked = |event: &Event| matches!(event, Event::ShutdownRequested { .. });
     assert!(!world.journal().iter().any(asked));
+    let error = shut_down(&world, &at_once()).await.unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.starts_with("bob runs on build and has not stopped yet"),
+        "{said}"
+    );
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(world.has("bob"));
     drop(life);
 }
 

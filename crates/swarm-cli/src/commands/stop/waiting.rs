@@ -8,6 +8,7 @@ use swarm_protocol::MemberName;
 use swarm_store::{BlockOn as _, Team, process::is_stopped};
 
 use crate::app::App;
+use crate::commands::node::Elsewhere;
 use crate::output::with_commas;
 
 /// Delay before the first message: most members stop sooner.
@@ -36,9 +37,10 @@ pub(in crate::commands) async fn saying_who<T>(
 fn waited_for(team: &dyn Team, names: &[MemberName], patience: Duration) -> Option<String> {
     let patience = patience.as_secs();
     if let Some(awaited) = who_lives(team, names) {
-        return Some(format!(
-            "waiting for {awaited} to stop; members still running after {patience} s are terminated"
-        ));
+        let places = names
+            .iter()
+            .map(|name| matches!(Elsewhere::of(team, name), Ok(Some(_))));
+        return Some(line(&awaited, patience, &places.collect::<Vec<_>>()));
     }
     // Their processes are not known, so only they can end the wait.
     let config = team.config().block_on().ok()?;
@@ -47,6 +49,22 @@ fn waited_for(team: &dyn Team, names: &[MemberName], patience: Duration) -> Opti
     let foreign = with_commas(names.iter().filter(is_foreign));
     (!foreign.is_empty())
         .then(|| format!("waiting for {foreign} of another program to agree, {patience} s at most"))
+}
+
+/// Says who is waited for and what happens then: processes on other machines cannot be terminated from
+/// here.
+fn line(awaited: &str, patience: u64, are_elsewhere: &[bool]) -> String {
+    let then = match (
+        are_elsewhere.contains(&false),
+        are_elsewhere.contains(&true),
+    ) {
+        (_, false) => format!("; members still running after {patience} s are terminated"),
+        (true, true) => {
+            format!("; members on this machine still running after {patience} s are terminated")
+        }
+        (false, true) => format!(" for {patience} s at most"),
+    };
+    format!("waiting for {awaited} to stop{then}")
 }
 
 /// Returns the running members with their activities; `None` if no member is running.
@@ -74,4 +92,26 @@ fn alive(team: &dyn Team, name: &MemberName) -> Option<String> {
     } else {
         format!("{name} ({})", words.join(", "))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_members_on_this_machine_are_said_to_be_terminated() {
+        let said = |are_elsewhere: &[bool]| line("a (idle)", 13, are_elsewhere);
+        assert_eq!(
+            said(&[false]),
+            "waiting for a (idle) to stop; members still running after 13 s are terminated"
+        );
+        assert_eq!(
+            said(&[false, true]),
+            "waiting for a (idle) to stop; members on this machine still running after 13 s are terminated"
+        );
+        assert_eq!(
+            said(&[true]),
+            "waiting for a (idle) to stop for 13 s at most"
+        );
+    }
 }
