@@ -159,6 +159,23 @@ fn a_team_whose_hub_is_unreachable_is_left_out_of_listings_with_a_warning() {
     fs::create_dir_all(&own).unwrap();
     let file = own.join("hub.json");
     fs::write(&file, format!(r#"{{"url": "{HUB}"}}"#)).unwrap();
+    let further = world.team("further").directory().join("swarm");
+    fs::create_dir_all(&further).unwrap();
+    fs::copy(&file, further.join("hub.json")).unwrap();
+    for command in [
+        &["team", "list"][..],
+        &["status", "--all"],
+        &["requests", "--all"],
+    ] {
+        let done = world.swarm(command);
+        done.ok().stderr_has("left out: teams `far`, `further`: hub ");
+        assert_eq!(done.stderr.matches(HUB).count(), 1, "{}", done.story());
+    }
+    let unnamed = world.swarm(&["task", "list"]);
+    unnamed
+        .code(2)
+        .stderr_has("far (its hub cannot be used), further (its hub cannot be used), here");
+    fs::remove_dir_all(world.team("further").directory()).unwrap();
     for command in [
         &["team", "list"][..],
         &["status", "--all"],
