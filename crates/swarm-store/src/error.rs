@@ -199,6 +199,15 @@ pub enum StoreError {
         /// The reason.
         why: String,
     },
+    /// The certificate of the hub cannot be verified: its authority is unknown, or the file with the
+    /// certificates of the authority cannot be used.
+    #[error("hub {hub}: {why}")]
+    HubCertificate {
+        /// URL of the hub.
+        hub: String,
+        /// The reason.
+        why: String,
+    },
     /// The hub at this URL is connected, but did not answer within the deadline.
     #[error("hub {0} does not answer in time")]
     HubSilent(String),

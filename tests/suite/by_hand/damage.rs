@@ -168,7 +168,8 @@ fn a_team_whose_hub_is_unreachable_is_left_out_of_listings_with_a_warning() {
         &["requests", "--all"],
     ] {
         let done = world.swarm(command);
-        done.ok().stderr_has("left out: teams `far`, `further`: hub ");
+        done.ok()
+            .stderr_has("left out: teams `far`, `further`: hub ");
         assert_eq!(done.stderr.matches(HUB).count(), 1, "{}", done.story());
     }
     let unnamed = world.swarm(&["task", "list"]);

@@ -95,6 +95,7 @@ impl StoreError {
             | Self::LeaseLost { .. }
             | Self::HubUnreachable { .. }
             | Self::HubLogin { .. }
+            | Self::HubCertificate { .. }
             | Self::HubRefused { .. }
             | Self::HubForbidden { .. }
             | Self::NotOnHub { .. } => return self.hint_of_hub(),
@@ -135,6 +136,9 @@ impl StoreError {
             }
             Self::HubLogin { hub, .. } => format!(
                 "pass `--credentials FILE`; for a team that this machine has, with `swarm team join TEAM --hub {hub}`"
+            ),
+            Self::HubCertificate { hub, .. } => format!(
+                "pass `--ca FILE` with the certificate of the authority that signed the hub's, in PEM; for a team that this machine has, with `swarm team join TEAM --hub {hub}`"
             ),
             Self::HubForbidden { .. } => {
                 "docs/hub.md lists the permissions of a user of the hub, under Security".to_owned()

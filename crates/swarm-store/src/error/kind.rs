@@ -51,6 +51,7 @@ impl StoreError {
             }
             Self::HubUnreachable { .. }
             | Self::HubLogin { .. }
+            | Self::HubCertificate { .. }
             | Self::HubRefused { .. }
             | Self::HubForbidden { .. }
             | Self::LeaseLost { .. } => ErrorKind::Environment,
@@ -68,6 +69,7 @@ impl StoreError {
             self,
             Self::HubUnreachable { .. }
                 | Self::HubLogin { .. }
+                | Self::HubCertificate { .. }
                 | Self::HubSilent(_)
                 | Self::HubRefused { .. }
                 | Self::HubForbidden { .. }

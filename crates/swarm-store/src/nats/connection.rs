@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{OnceCell, watch};
 use tokio::task::JoinHandle;
 
-use super::credentials::with_credentials;
+use super::credentials::{check_certificates, with_credentials};
 use super::settings::HubSettings;
 use super::subjects;
 use crate::records::{Answered, NoAnswer};
@@ -278,6 +278,10 @@ impl Connection {
                 }
             });
         if let Some(ca) = &self.settings.ca {
+            check_certificates(ca).map_err(|why| StoreError::HubCertificate {
+                hub: self.settings.url.clone(),
+                why,
+            })?;
             options = options.add_root_certificates(ca.clone()).require_tls(true);
         }
         if let Some(path) = &self.settings.credentials {
@@ -299,6 +303,9 @@ fn pause_before(attempt: usize) -> Duration {
 /// What TLS reports when the other side does not use it.
 const NOT_ENCRYPTED: &str = "corrupt message";
 
+/// What TLS reports about a certificate of an unknown authority.
+const UNKNOWN_ISSUER: &str = "UnknownIssuer";
+
 impl Connection {
     fn not_connected(&self, error: &ConnectError) -> StoreError {
         let hub = self.settings.url.clone();
@@ -315,6 +322,14 @@ impl Connection {
             };
         }
         let mut reason = with_cause(error);
+        if reason.contains(UNKNOWN_ISSUER) {
+            let known = match &self.settings.ca {
+                Some(ca) => format!("that {} names", ca.display()),
+                None => "that this system trusts".to_owned(),
+            };
+            let why = format!("its certificate is not signed by an authority {known}");
+            return StoreError::HubCertificate { hub, why };
+        }
         if reason.contains(NOT_ENCRYPTED) {
             reason =
                 format!("{reason}; a server without TLS has a URL with `nats://` and no CA file");

@@ -1,4 +1,4 @@
-//! Credentials of a hub, from a file.
+//! Credentials of a hub and the certificates of its authority, from files.
 
 use std::path::Path;
 
@@ -31,5 +31,46 @@ pub(super) fn with_credentials(
         _ => Err(bad(
             "it is neither `USER:PASSWORD` nor an NKey seed nor a NATS credentials file".to_owned(),
         )),
+    }
+}
+
+/// Checks that a file contains certificates. The client does not name the file in its errors, and
+/// ignores one without any.
+///
+/// # Errors
+/// What is wrong with the file.
+pub(super) fn check_certificates(path: &Path) -> Result<(), String> {
+    let bad = |why: &str| format!("cannot use the certificates in {}: {why}", path.display());
+    let read = swarm_os::read_optional(path).map_err(|error| bad(&error.to_string()))?;
+    let bytes = read.ok_or_else(|| bad("the file does not exist"))?;
+    let text = String::from_utf8_lossy(&bytes);
+    if text.contains("-----BEGIN CERTIFICATE-----") {
+        Ok(())
+    } else {
+        Err(bad("it contains none in PEM format"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_certificates_is_named() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("hub.pem");
+        let file = path.display();
+        let why = || check_certificates(&path).unwrap_err();
+        assert_eq!(
+            why(),
+            format!("cannot use the certificates in {file}: the file does not exist")
+        );
+        swarm_os::replace_alone(&path, b"text").unwrap();
+        assert_eq!(
+            why(),
+            format!("cannot use the certificates in {file}: it contains none in PEM format")
+        );
+        swarm_os::replace_alone(&path, b"-----BEGIN CERTIFICATE-----\n").unwrap();
+        assert_eq!(check_certificates(&path), Ok(()));
     }
 }

@@ -397,6 +397,7 @@ impl RecordsTeam {
             StoreError::NotOnHub { .. } => false,
             StoreError::HubUnreachable { .. }
             | StoreError::HubLogin { .. }
+            | StoreError::HubCertificate { .. }
             | StoreError::HubSilent(_)
             | StoreError::HubRefused { .. }
             | StoreError::HubForbidden { .. } => true,

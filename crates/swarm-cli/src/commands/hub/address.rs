@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use swarm_config::{Environment, Settings};
 use swarm_protocol::ErrorKind;
 use swarm_store::HubSettings;
 
@@ -71,9 +72,17 @@ impl HubFiles {
         self.credentials.is_some() || self.ca.is_some()
     }
 
-    /// Returns the hub with a URL; an empty one is that of the settings.
+    /// Returns the hub with a URL; an empty one is that of the settings. Warns if other users can read
+    /// its credentials.
     pub(in crate::commands) fn hub_at(&self, app: &App, url: &str) -> Result<HubSettings> {
-        let settings = &app.settings;
+        let hub = self.hub(&app.env, &app.settings, url)?;
+        if let Some((what, how)) = hub.credentials.as_deref().and_then(exposure) {
+            app.out.warn(&format!("swarm: {what}: {how}"));
+        }
+        Ok(hub)
+    }
+
+    fn hub(&self, env: &Environment, settings: &Settings, url: &str) -> Result<HubSettings> {
         let url = if url.is_empty() {
             &settings.hub_url
         } else {
@@ -84,10 +93,7 @@ impl HubFiles {
             return Err(Failure::new(ErrorKind::Usage, message)
                 .with_hint("use a URL such as nats://HOST:PORT"));
         }
-        if !["nats://", "tls://"]
-            .iter()
-            .any(|scheme| url.starts_with(scheme))
-        {
+        if !HubSettings::is_url(url) {
             let message = format!("`{url}` is not the URL of a hub");
             let hint = "use nats://HOST:PORT or tls://HOST:PORT";
             return Err(Failure::new(ErrorKind::Usage, message).with_hint(hint));
@@ -98,18 +104,26 @@ impl HubFiles {
             return Err(Failure::new(ErrorKind::Usage, message).with_hint(hint));
         }
         let file = |given: Option<&PathBuf>, setting: &str| match given {
-            Some(path) => Some(app.env.cwd.join(path)),
+            Some(path) => Some(env.cwd.join(path)),
             None if setting.is_empty() => None,
-            None => app.env.path_of(setting),
+            None => env.path_of(setting),
         };
-        let credentials = file(self.credentials.as_ref(), &settings.hub_credentials);
-        if let Some((what, how)) = credentials.as_deref().and_then(exposure) {
-            app.out.warn(&format!("swarm: {what}: {how}"));
-        }
         Ok(HubSettings {
             url: url.to_owned(),
-            credentials,
+            credentials: file(self.credentials.as_ref(), &settings.hub_credentials),
             ca: file(self.ca.as_ref(), &settings.hub_ca),
         })
     }
+}
+
+/// Returns the hub of the settings, if there is one.
+pub(in crate::commands) fn hub_of_settings(
+    env: &Environment,
+    settings: &Settings,
+) -> Option<Result<HubSettings>> {
+    let files = HubFiles {
+        credentials: None,
+        ca: None,
+    };
+    (!settings.hub_url.is_empty()).then(|| files.hub(env, settings, ""))
 }
