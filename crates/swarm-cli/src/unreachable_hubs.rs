@@ -22,17 +22,17 @@ pub(crate) struct LeftOut {
 impl LeftOut {
     /// Names the teams and the reason.
     pub(crate) fn text(&self) -> String {
-        let noun = if self.teams.len() == 1 {
-            "team"
-        } else {
-            "teams"
+        format!("{}: {}", self.names(), with_causes(&self.error))
+    }
+
+    /// Names the teams.
+    pub(crate) fn names(&self) -> String {
+        let noun = match self.teams[..] {
+            [_] => "team",
+            _ => "teams",
         };
         let teams = self.teams.iter().map(|team| format!("`{team}`"));
-        format!(
-            "{noun} {}: {}",
-            with_commas(teams),
-            with_causes(&self.error)
-        )
+        format!("{noun} {}", with_commas(teams))
     }
 }
 

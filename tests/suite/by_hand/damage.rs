@@ -204,3 +204,18 @@ fn a_team_whose_hub_is_unreachable_is_left_out_of_listings_with_a_warning() {
     world.swarm(&["team", "delete", "far", "--force"]).ok();
     assert!(!world.team("far").directory().exists());
 }
+
+#[test]
+fn doctor_checks_the_hub_of_the_settings_before_a_team_is_on_it() {
+    let world = world();
+    let doctor = |url: &str| {
+        let variable = ("SWARM_HUB_URL".to_owned(), url.to_owned());
+        world.start_with(&["doctor"], &[variable]).wait()
+    };
+    doctor("nats://127.0.0.1:1")
+        .code(7)
+        .stdout_has("hub: setting `hub.url`: hub nats://127.0.0.1:1 cannot be reached");
+    doctor("nats://127.0.0.1:1/path")
+        .code(7)
+        .stdout_has("hub: `nats://127.0.0.1:1/path` is not the URL of a hub");
+}

@@ -144,7 +144,7 @@ impl StoreError {
                 "docs/hub.md lists the permissions of a user of the hub, under Security".to_owned()
             }
             Self::HubUnreachable { .. } | Self::HubRefused { .. } => {
-                "`swarm doctor` checks the hubs of your teams".to_owned()
+                "check that it runs, its address and its credentials; `swarm doctor` checks the hubs of your teams and settings".to_owned()
             }
             _ => return None,
         })

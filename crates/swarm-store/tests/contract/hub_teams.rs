@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use swarm_hubkit::{Link, NatsServer};
-use swarm_protocol::ErrorKind;
+use swarm_protocol::{ErrorKind, TeamName};
 use swarm_store::{Actor, BlockOn as _, Draft, HubSettings, RootStore, StoreError, TeamStore};
 use tokio::runtime::Builder;
 
@@ -218,9 +218,12 @@ fn a_root_has_teams_in_files_and_on_hubs_and_each_name_once() {
         .unwrap();
     let address = format!("{}/crew", hub.url);
     assert_eq!(elsewhere.team(&team("crew")).location(), address);
+    let nodes = TeamName::nodes();
+    let report = elsewhere.hub_report(&nodes, hub.clone()).block_on();
+    assert_eq!(report.unwrap().clock_ahead_ms, None, "no node has joined");
     let report = elsewhere.hub_report(&team("crew"), hub).block_on().unwrap();
     assert!(report.version.starts_with("2."), "{report:?}");
-    assert!(report.clock_ahead_ms.abs() < 5_000, "{report:?}");
+    assert!(report.clock_ahead_ms.unwrap().abs() < 5_000, "{report:?}");
     store
         .team(&team("crew"))
         .delete(false, false)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use swarm_config::{Environment, Settings};
-use swarm_protocol::TeamName;
+use swarm_protocol::{TeamName, with_causes};
 use swarm_store::{
     BlockOn as _, HubReport, HubSettings, NodeView, RootStore, StoreError, TeamStore as _,
 };
@@ -12,8 +12,9 @@ use swarm_supervisor::NodeState;
 
 use super::finding::Finding;
 use crate::app::store_at;
+use crate::commands::hub::hub_of_settings;
 use crate::hub_credentials::{credentials_files, exposure};
-use crate::unreachable_hubs::{LeftOut, by_reason, side_by_side};
+use crate::unreachable_hubs::{by_reason, side_by_side};
 
 const NAME: &str = "hub";
 
@@ -42,6 +43,16 @@ pub(super) fn check(
             }
         }
     }
+    match hub_of_settings(env, settings) {
+        Some(Ok(hub)) if on_hubs.iter().all(|(_, known)| known.url != hub.url) => {
+            on_hubs.push((TeamName::nodes(), hub));
+        }
+        Some(Err(failure)) => {
+            let hint = failure.hint.unwrap_or_default();
+            findings.push(Finding::missing(NAME, failure.message, hint));
+        }
+        _ => {}
+    }
     let reports = side_by_side(&on_hubs, |(team, hub)| {
         store.hub_report(team, hub.clone()).block_on()
     });
@@ -52,11 +63,18 @@ pub(super) fn check(
                 findings.push(judged(&team, &hub, &report));
                 usable.insert(hub);
             }
+            Err(error) if team == TeamName::nodes() => {
+                findings.push(unusable("setting `hub.url`", &error));
+            }
             Err(error) => failed.push((team, error)),
         }
     }
     let left_out = by_reason(failed);
-    findings.extend(left_out.iter().map(unusable));
+    findings.extend(
+        left_out
+            .iter()
+            .map(|left_out| unusable(&left_out.names(), &left_out.error)),
+    );
     let exposed = credentials_files(env, settings, root);
     let exposed = exposed.iter().filter_map(|file| exposure(file));
     findings.extend(exposed.map(|(what, how)| Finding::warning(NAME, what, how)));
@@ -72,9 +90,9 @@ pub(super) fn check(
     (findings, unusable.collect())
 }
 
-fn unusable(left_out: &LeftOut) -> Finding {
+fn unusable(used_by: &str, error: &StoreError) -> Finding {
     // The hint of these is this command.
-    let hint = match &left_out.error {
+    let hint = match error {
         StoreError::HubUnreachable { .. }
         | StoreError::HubRefused { .. }
         | StoreError::HubSilent(_) => {
@@ -82,7 +100,14 @@ fn unusable(left_out: &LeftOut) -> Finding {
         }
         error => error.hint().unwrap_or_default(),
     };
-    Finding::missing(NAME, left_out.text(), hint)
+    let found = format!("{used_by}: {}", with_causes(error));
+    // The credentials may be those of some teams.
+    match error {
+        StoreError::HubForbidden { team, .. } if *team == TeamName::nodes() => {
+            Finding::warning(NAME, found, hint)
+        }
+        _ => Finding::missing(NAME, found, hint),
+    }
 }
 
 /// Reports the nodes of a hub, if there are any. A hub that cannot be used is reported with its teams.
@@ -120,12 +145,18 @@ fn judged(team: &TeamName, hub: &HubSettings, report: &HubReport) -> Finding {
         Some(limit) => format!("{used} of {} MiB used", limit >> 20),
         None => format!("{used} MiB used"),
     };
-    let ahead = report.clock_ahead_ms;
+    let used_by = if *team == TeamName::nodes() {
+        "setting `hub.url`".to_owned()
+    } else {
+        format!("team {team}")
+    };
+    let ahead = report.clock_ahead_ms.map(i64::abs);
+    let clock = ahead.map(|ahead| format!(", its clock differs by {ahead} ms"));
     let found = format!(
-        "team {team}: {}, nats-server {}, {storage}, its clock differs by {} ms",
+        "{used_by}: {}, nats-server {}, {storage}{}",
         hub.url,
         report.version,
-        ahead.abs()
+        clock.unwrap_or_default()
     );
     let mut parts = report
         .version
@@ -145,7 +176,7 @@ fn judged(team: &TeamName, hub: &HubSettings, report: &HubReport) -> Finding {
             "delete old teams, or raise the limit of the hub",
         );
     }
-    if ahead.abs() > CLOCKS {
+    if ahead.is_some_and(|ahead| ahead > CLOCKS) {
         let hint =
             "synchronize the clocks: times in journals and messages are those of each machine";
         return Finding::warning(NAME, found, hint);

@@ -85,7 +85,7 @@ pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode> {
         let (mut report, lease) = node.join(report).await?;
         // The space of the nodes exists only now.
         let seen = app.hubs.hub_report(&TeamName::nodes(), hub).await?;
-        report.clock_ahead_ms = seen.clock_ahead_ms;
+        report.clock_ahead_ms = seen.clock_ahead_ms.unwrap_or_default();
         serve(&node, report, lease).await
     });
     runtime.shutdown_background();
