@@ -55,6 +55,31 @@ pub(super) fn check_certificates(path: &Path) -> Result<(), String> {
 mod tests {
     use super::*;
 
+    /// A key of NATS's documentation; the server checks the token.
+    const USER_FILE: &str = "\
+-----BEGIN NATS USER JWT-----
+eyJ0eXAiOiJqd3QiLCJhbGciOiJlZDI1NTE5In0.e30.c2lnbmF0dXJl
+------END NATS USER JWT------
+
+-----BEGIN USER NKEY SEED-----
+SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY
+------END USER NKEY SEED------
+";
+
+    #[test]
+    fn a_credentials_file_of_nats_has_a_token_and_its_seed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("user.creds");
+        let used = |text: &str| {
+            swarm_os::replace_alone(&path, text.as_bytes()).unwrap();
+            with_credentials(ConnectOptions::new(), &path).map(drop)
+        };
+        assert_eq!(used(USER_FILE), Ok(()));
+        let (token, _seed) = USER_FILE.split_once("-----BEGIN USER").unwrap();
+        let why = used(token).unwrap_err();
+        assert!(why.contains("user.creds: cannot parse nkey"), "{why}");
+    }
+
     #[test]
     fn a_file_without_certificates_is_named() {
         let scratch = tempfile::tempdir().unwrap();
