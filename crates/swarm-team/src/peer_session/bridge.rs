@@ -28,12 +28,13 @@ pub(super) async fn listen(hub: HubPlace, session: PeerSession, reception: Arc<R
             Ok(joined) => joined,
             Err(error) => {
                 if !std::mem::replace(&mut is_told, true) {
-                    let line = "sessions on other machines cannot write to this one";
-                    reception.notice(format!("{line}: {error}"));
+                    reception.notice(notice(&error));
                 }
                 if !matches!(
                     error,
-                    StoreError::HubUnreachable { .. } | StoreError::HubSilent(_)
+                    StoreError::HubUnreachable { .. }
+                        | StoreError::HubSilent(_)
+                        | StoreError::LeaseLost { .. }
                 ) {
                     return;
                 }
@@ -47,6 +48,18 @@ pub(super) async fn listen(hub: HubPlace, session: PeerSession, reception: Arc<R
             () = take_all(&mut log, &reception) => {}
         }
         position = Some(log.position);
+    }
+}
+
+/// Returns the notice about a hub that this session cannot join. The names of its lease mean nothing to a
+/// person.
+fn notice(error: &StoreError) -> String {
+    let line = "sessions on other machines cannot write to this one";
+    match error {
+        StoreError::LeaseLost { .. } => {
+            format!("{line}: it had no contact with the hub for too long")
+        }
+        error => format!("{line}: {error}"),
     }
 }
 
@@ -135,5 +148,24 @@ impl Log {
                 None => self.changes.changed().await,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use swarm_protocol::{MemberName, TeamName};
+
+    use super::*;
+
+    #[test]
+    fn a_notice_about_a_lost_lease_names_nothing_internal() {
+        let lost = StoreError::LeaseLost {
+            team: TeamName::nodes(),
+            name: MemberName::lead(),
+        };
+        assert_eq!(
+            notice(&lost),
+            "sessions on other machines cannot write to this one: it had no contact with the hub for too long"
+        );
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use swarm_protocol::{
-    AgentId, ErrorKind, Order, OrderId, OrderOutcome, OrderState, Repository, TeamName,
+    AgentId, ErrorKind, MemberName, Order, OrderId, OrderOutcome, OrderState, Repository, TeamName,
 };
 use swarm_store::Orders;
 use swarm_supervisor::{RepositoryError, receive_repository};
@@ -120,10 +120,7 @@ async fn carry_out(
         let name = &member.name;
         let (event, text) = match outcome.code {
             0 => ("runs", format!("{name} runs")),
-            code => (
-                "failed",
-                format!("{name} was not spawned (exit code {code})"),
-            ),
+            code => ("failed", not_spawned(name, code, &outcome.stderr)),
         };
         node.out.tell_of_member(event, &member, &text);
         if outcome.code == 0 {
@@ -266,6 +263,21 @@ fn outcome(output: &Output) -> Result<OrderOutcome> {
     })
 }
 
+/// Says why a member was not spawned, by the error of the command, which is its last message.
+fn not_spawned(name: &MemberName, code: u8, stderr: &str) -> String {
+    let of_json = |line: &str| {
+        let value: serde_json::Value = serde_json::from_str(line).ok()?;
+        Some(value["error"]["message"].as_str()?.to_owned())
+    };
+    let of_text = |line: &str| line.strip_prefix("swarm: ").map(str::to_owned);
+    let mut lines = stderr.lines().rev();
+    match lines.find_map(|line| of_json(line).or_else(|| of_text(line))) {
+        Some(why) if why.starts_with(name.as_str()) => why,
+        Some(why) => format!("{name} was not spawned: {why}"),
+        None => format!("{name} was not spawned (exit code {code})"),
+    }
+}
+
 fn outcome_of(failure: &Failure, is_json: bool) -> OrderOutcome {
     OrderOutcome {
         code: failure.kind.exit_code().0,
@@ -275,5 +287,21 @@ fn outcome_of(failure: &Failure, is_json: bool) -> OrderOutcome {
         } else {
             failure_text(failure)
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_node_says_why_a_member_was_not_spawned() {
+        let name = MemberName::parse("rolf").unwrap();
+        let said = |stderr: &str| not_spawned(&name, 7, stderr);
+        let text = "swarm: a warning\nswarm: no key is set\n  set ANTHROPIC_API_KEY\n";
+        assert_eq!(said(text), "rolf was not spawned: no key is set");
+        let json = r#"{"error": {"code": 7, "message": "rolf was not spawned: it exited"}}"#;
+        assert_eq!(said(json), "rolf was not spawned: it exited");
+        assert_eq!(said(""), "rolf was not spawned (exit code 7)");
     }
 }

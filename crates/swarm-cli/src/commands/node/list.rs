@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use swarm_store::{BlockOn as _, NodeView};
 use swarm_supervisor::NodeState;
-use swarm_ui::print::{Cell, Table};
+use swarm_ui::print::{Cell, Table, short_duration};
 
 use crate::app::App;
 use crate::commands::hub::{HUB_OF_NODES, HubArgs};
@@ -13,7 +13,7 @@ use crate::failure::Result;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-CLOCK is the hub's clock minus the node's, in ms.
+CLOCK says how far the node's clock is ahead of the hub's or behind it.
 
 Examples:
   swarm node list
@@ -76,7 +76,7 @@ fn table(nodes: &[NodeView]) -> Table {
                 NodeState::Lost => shown.bad(),
             },
             Cell::new(format!("{}/{}", report.members.len(), report.slots)),
-            Cell::new(format!("{} ms", report.clock_ahead_ms)),
+            Cell::new(clock(report.clock_ahead_ms)),
             listed(report.labels.iter().map(ToString::to_string).collect()),
             Cell::new(&report.host),
             listed(report.members.iter().map(ToString::to_string).collect()),
@@ -84,4 +84,28 @@ fn table(nodes: &[NodeView]) -> Table {
         ]);
     }
     table
+}
+
+/// Describes a clock, of which the hub's is ahead by `hub_ahead_ms`.
+fn clock(hub_ahead_ms: i64) -> String {
+    let differs = short_duration(hub_ahead_ms.unsigned_abs());
+    match hub_ahead_ms {
+        0 => differs,
+        1.. => format!("{differs} behind"),
+        _ => format!("{differs} ahead"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_ahead_of_the_hubs_or_behind_it() {
+        let shown = [0, 3, -1500, -600_004].map(clock);
+        assert_eq!(
+            shown,
+            ["0 ms", "3 ms behind", "1.5 s ahead", "10m 00s ahead"]
+        );
+    }
 }
