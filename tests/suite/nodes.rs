@@ -285,6 +285,30 @@ fn a_node_serves_other_teams_while_one_cannot_be_looked_at() {
 }
 
 #[test]
+fn a_worktree_whose_work_was_merged_elsewhere_is_removed_from_the_node() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    first.write("project/song.txt", "one\n");
+    first.commit_project();
+    let node = machines.node(&[]);
+    let tree = worktree_on_box(first, "bob");
+    commit(second, &tree, "new.txt", "new\n");
+    first.swarm(&["send", "bob", "look"]).ok();
+    first.wait_until("bob's work is published", || {
+        first.swarm(&["worktree", "list", "--json"]).json()[0]["slug"] == "bob"
+    });
+    first.swarm(&["worktree", "merge", "bob"]).ok();
+    first.swarm(&["shutdown", "bob"]).ok();
+    first.wait_until("bob's worktree is removed", || !tree.exists());
+    first.swarm(&["node", "drain", "box"]).ok();
+    node.wait().ok().stdout_lacks("the worktree of bob is kept");
+    machines.end();
+}
+
+#[test]
 fn a_repository_comes_to_the_node_and_the_work_goes_back() {
     let api = says_done();
     let Some(machines) = Machines::start(world().with_api(&api)) else {

@@ -47,6 +47,9 @@ pub struct PublishedBranch {
     /// The commits as a git bundle; `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundle: Option<BlobRef>,
+    /// The last commit of the member's work that was merged, as the machine that merged it has noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<String>,
     /// When it was published.
     pub published_at: UnixMs,
 }

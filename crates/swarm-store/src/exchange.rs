@@ -9,11 +9,24 @@ use crate::{Result, StoreError, StoreLimits};
 /// The published branches of a team.
 pub(crate) type Branches = BTreeMap<MemberName, PublishedBranch>;
 
-/// Publishes a branch. Returns the bundle that is not needed any more.
+/// Publishes a branch. Returns the bundle that is not needed any more. What was merged remains noted.
 pub(crate) fn publish(branches: &mut Branches, branch: &PublishedBranch) -> Option<BlobRef> {
-    let before = branches.insert(branch.member.clone(), branch.clone());
+    let before = branches.remove(&branch.member);
+    let mut new = branch.clone();
+    new.merged = new
+        .merged
+        .or_else(|| before.as_ref().and_then(|before| before.merged.clone()));
+    branches.insert(branch.member.clone(), new);
     let unused = before.and_then(|before| before.bundle);
     unused.filter(|unused| branch.bundle.as_ref() != Some(unused))
+}
+
+/// Notes that a commit of a member's work was merged. Returns whether that is new.
+pub(crate) fn note_merged(branches: &mut Branches, member: &MemberName, commit: &str) -> bool {
+    let Some(branch) = branches.get_mut(member) else {
+        return false;
+    };
+    branch.merged.replace(commit.to_owned()).as_deref() != Some(commit)
 }
 
 /// Refuses a large value above the limit.

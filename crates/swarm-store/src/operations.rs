@@ -260,6 +260,7 @@ macro_rules! asynchronous_team {
             run_blocking blob(blob: by(BlobRef)) -> Result<Option<Vec<u8>>>;
             run_blocking delete_blob(blob: by(BlobRef)) -> Result<()>;
             run_blocking publish_branch(branch: by(PublishedBranch)) -> Result<()>;
+            run_blocking note_merged(member: by(MemberName), commit: by(str)) -> Result<()>;
             run published_branches() -> Result<Vec<PublishedBranch>>;
             {}
         }

@@ -443,6 +443,10 @@ pub trait Exchange: Send + Sync {
     /// is deleted if it is not the new one's.
     async fn publish_branch(&self, branch: &PublishedBranch) -> Result<()>;
 
+    /// Notes that a commit of a member's published work was merged, for the machine that has its
+    /// worktree. Does nothing if the member has published nothing.
+    async fn note_merged(&self, member: &MemberName, commit: &str) -> Result<()>;
+
     /// Returns the published branches, by member.
     async fn published_branches(&self) -> Result<Vec<PublishedBranch>>;
 }

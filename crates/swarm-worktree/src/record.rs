@@ -131,6 +131,10 @@ pub struct Record {
     /// the work counts as unmerged: the merge was undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_as: Option<String>,
+    /// The last commit of its branch that was merged on another machine. It was sent there, so it is
+    /// not lost with this worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_elsewhere: Option<String>,
     /// Hooks directory of the repository, if git would not find it from the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hooks_path: Option<PathBuf>,
@@ -176,6 +180,7 @@ impl Record {
             git_settings: None,
             taken: None,
             taken_as: None,
+            merged_elsewhere: None,
             hooks_path: None,
             by_hook: false,
             remote: None,

@@ -6,6 +6,7 @@ use std::path::Path;
 use swarm_os::{InheritableLock, read_optional, remove_tree};
 
 use crate::git::words;
+use crate::heads::is_object_id;
 use crate::registration::admin;
 use crate::repository::{LOCK_WAIT, Repository};
 use crate::{GitError, Record, Result, Slug, Stage};
@@ -152,6 +153,7 @@ pub(crate) fn unreachable_elsewhere(
     words.extend(tips);
     words.push("--not");
     words.extend(taken(repository, record)?);
+    words.extend(merged_elsewhere(repository, record)?);
     words.extend([record.base.sha.as_str(), &exclude]);
     words.extend(OTHER_REFS);
     let count = repository.common_git().line(&words)?;
@@ -161,6 +163,23 @@ pub(crate) fn unreachable_elsewhere(
         why: format!("it printed `{count}` instead of a number"),
         code: Some(0),
     })
+}
+
+/// Returns the last commit that was merged on another machine, if it is in the repository.
+fn merged_elsewhere<'a>(
+    repository: &Repository,
+    record: &'a Record,
+) -> Result<Option<&'a str>, GitError> {
+    let Some(commit) = record.merged_elsewhere.as_deref() else {
+        return Ok(None);
+    };
+    if !is_object_id(commit) {
+        return Ok(None);
+    }
+    let object = format!("{commit}^{{commit}}");
+    let words = ["rev-parse", "--verify", "--quiet", &object];
+    let (code, _, _) = repository.common_git().status(&words)?;
+    Ok((code == Some(0)).then_some(commit))
 }
 
 /// Returns the last commit whose changes were copied to the target, if a branch or tag still

@@ -264,6 +264,24 @@ impl Worktrees {
         finish(&repository, &slug, former_owner, now)
     }
 
+    /// Notes that the commits of a worktree's branch up to this one were merged on another machine:
+    /// they do not prevent its removal. Does nothing if the path is not in a worktree of swarm.
+    ///
+    /// # Errors
+    /// [`WorktreeError`] if the record cannot be changed.
+    pub fn note_merged_elsewhere(&self, path: &Path, commit: &str) -> Result<()> {
+        let Some(enclosing) = find_enclosing(&self.registry, path)? else {
+            return Ok(());
+        };
+        let slug = enclosing.record.slug.clone();
+        let repository = Repository::of_worktree(&self.git, &self.registry, enclosing)?;
+        let note = |record: &mut Record| {
+            record.merged_elsewhere = Some(commit.to_owned());
+            true
+        };
+        Record::change(&repository, &slug, note).map(drop)
+    }
+
     /// Returns the worktrees of the repository that contains a directory, and the errors of
     /// unreadable records.
     ///

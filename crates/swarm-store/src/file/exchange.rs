@@ -1,10 +1,10 @@
 //! Large values (`swarm/blobs`) and published branches (`swarm/branches.json`) of a team in files.
 
-use swarm_protocol::{BlobRef, PublishedBranch};
+use swarm_protocol::{BlobRef, MemberName, PublishedBranch};
 use uuid::Uuid;
 
 use crate::Result;
-use crate::exchange::{Branches, publish, refuse_too_large};
+use crate::exchange::{Branches, note_merged, publish, refuse_too_large};
 use crate::file::record;
 use crate::file::team::FileTeam;
 
@@ -47,6 +47,18 @@ impl FileTeam {
             Ok(unused)
         })?;
         unused.map_or(Ok(()), |unused| self.delete_blob(&unused))
+    }
+
+    pub(crate) fn note_merged(&self, member: &MemberName, commit: &str) -> Result<()> {
+        self.with_roster_lock(|_held| {
+            let path = self.at.branches();
+            let mut branches: Branches = self.read_own(&path)?.unwrap_or_default();
+            if note_merged(&mut branches, member, commit) {
+                self.store.lock_options.begin_change(&path)?;
+                swarm_os::replace_alone(&path, &record::pretty(&path, &branches)?)?;
+            }
+            Ok(())
+        })
     }
 
     pub(crate) fn published_branches(&self) -> Result<Vec<PublishedBranch>> {

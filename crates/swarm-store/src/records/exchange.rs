@@ -1,12 +1,12 @@
 //! Large values and published branches of a team in records.
 
-use swarm_protocol::{BlobRef, PublishedBranch, UnixMs};
+use swarm_protocol::{BlobRef, MemberName, PublishedBranch, UnixMs};
 use uuid::Uuid;
 
 use super::key::Key;
 use super::team::RecordsTeam;
 use super::values;
-use crate::exchange::{publish, refuse_too_large};
+use crate::exchange::{note_merged, publish, refuse_too_large};
 use crate::{Result, StoreError};
 
 /// Most bytes of a part of a large value, which is a record: one request on a slow link.
@@ -116,6 +116,14 @@ impl RecordsTeam {
             tracing::warn!(%error, "a replaced bundle is left");
         }
         Ok(())
+    }
+
+    pub(super) fn note_merged(&self, member: &MemberName, commit: &str) -> Result<()> {
+        self.require()?;
+        self.change(&values::branches(), |branches, outbox| {
+            outbox.changes_nothing = !note_merged(branches, member, commit);
+            Ok(())
+        })
     }
 
     pub(super) fn published_branches(&self) -> Result<Vec<PublishedBranch>> {

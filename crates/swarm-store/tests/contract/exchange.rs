@@ -32,6 +32,7 @@ fn publish(world: &World, member: &str, commit: &str, bundle: Option<BlobRef>) -
         target: Some("main".to_owned()),
         uncommitted: Vec::new(),
         bundle,
+        merged: None,
         published_at: UnixMs(1),
     };
     world.handle().publish_branch(&branch).block_on().unwrap();
@@ -123,4 +124,19 @@ pub(crate) fn of_two_published_branches_the_newest_wins_and_the_other_bundle_is_
     assert!(stored(world, &second).is_some());
     let published = team.published_branches().block_on().unwrap();
     assert_eq!(published, [alice, bob], "by member");
+}
+
+pub(crate) fn what_was_merged_stays_noted_when_a_branch_is_published_again(world: &World) {
+    let team = world.handle();
+    let note = |member: &str| team.note_merged(&name(member), "1").block_on().unwrap();
+    note("bob");
+    assert_eq!(team.published_branches().block_on().unwrap(), []);
+    publish(world, "bob", "1", None);
+    publish(world, "alice", "2", None);
+    note("bob");
+    note("bob");
+    publish(world, "bob", "3", None);
+    let published = team.published_branches().block_on().unwrap();
+    let merged = published.iter().map(|branch| branch.merged.as_deref());
+    assert_eq!(merged.collect::<Vec<_>>(), [None, Some("1")], "by member");
 }

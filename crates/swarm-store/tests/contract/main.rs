@@ -123,6 +123,7 @@ contract! {
         a_value_above_the_limit_or_without_a_team_is_refused,
         past_its_deadline_a_large_value_has_left_nothing,
         of_two_published_branches_the_newest_wins_and_the_other_bundle_is_gone,
+        what_was_merged_stays_noted_when_a_branch_is_published_again,
     }
     grants {
         an_approval_without_the_signature_for_its_own_request_is_rejected,

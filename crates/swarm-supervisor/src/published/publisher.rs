@@ -118,6 +118,7 @@ impl BranchPublisher {
             target: record.target.clone(),
             uncommitted: work.uncommitted.clone(),
             bundle,
+            merged: before.and_then(|before| before.merged.clone()),
             published_at: self.clock.now(),
         })
     }

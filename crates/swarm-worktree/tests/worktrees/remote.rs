@@ -87,6 +87,7 @@ fn published(work: &OutgoingWork) -> PublishedBranch {
         target: record.target.clone(),
         uncommitted: work.uncommitted.clone(),
         bundle: None,
+        merged: None,
         published_at: NOW,
     }
 }

@@ -8,9 +8,9 @@ use futures::FutureExt as _;
 use futures::future::{Fuse, LocalBoxFuture};
 use swarm_os::DirectoryWatcher;
 use swarm_os::process::Process;
-use swarm_protocol::{AgentId, Member, MemberName, SpawnId};
+use swarm_protocol::{AgentId, Member, MemberName, PublishedBranch, SpawnId};
 use swarm_store::{Result, Team, Topic};
-use swarm_supervisor::{LeftWorktree, finish_worktree};
+use swarm_supervisor::{LeftWorktree, blocking, finish_worktree};
 use swarm_worktree::{Owner, Record, received_worktrees};
 
 use super::machine::Node;
@@ -85,6 +85,13 @@ pub(super) fn begin_to_finish(
 async fn finish(node: &Node<'_>, left: LeftBehind) {
     let LeftBehind { member, record } = left;
     let now = node.app.clock.now();
+    if let Some(commit) = merged_commit(node, &member, &record).await {
+        let (worktrees, path) = (node.worktrees.clone(), record.path.clone());
+        let noted = blocking(move || worktrees.note_merged_elsewhere(&path, &commit));
+        if let Err(error) = noted.await {
+            tracing::warn!(%member, %error, "a merge on another machine is not noted");
+        }
+    }
     let left = finish_worktree(&node.worktrees, &record.path, record.owner, now).await;
     if let Some(left) = left {
         let left = LeftWorktree {
@@ -94,6 +101,24 @@ async fn finish(node: &Node<'_>, left: LeftBehind) {
         };
         let text = left.sentence();
         node.out.tell_of_member("worktree", &member, &text);
+    }
+}
+
+/// Returns the last commit of a worktree that was merged on another machine.
+async fn merged_commit(node: &Node<'_>, member: &AgentId, record: &Record) -> Option<String> {
+    let team = node.app.store.team(&member.team);
+    match team.published_branches().await {
+        Ok(published) => {
+            let mut published = published.into_iter();
+            let is_its = |branch: &PublishedBranch| {
+                branch.member == member.name && branch.branch == record.branch
+            };
+            published.find(is_its)?.merged
+        }
+        Err(error) => {
+            tracing::debug!(%member, %error, "it is not known what was merged");
+            None
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use swarm_store::BlockOn as _;
 use swarm_supervisor::{merge_error, wait_for_target};
 use swarm_team::{MergeError, MergeRetries, MergeRetry, shell_in_merge};
 use swarm_tools::run_check;
-use swarm_worktree::{MergeCandidate, Merged, RemoteState, Slug, WorktreeError, Worktrees};
+use swarm_worktree::{MergeCandidate, Merged, Owner, RemoteState, Slug, WorktreeError, Worktrees};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -128,8 +128,26 @@ impl Merge<'_> {
         (self.permit)(&candidate)?;
         run_checks(self.app, &mut candidate, self.checks)?;
         (self.permit)(&candidate)?;
-        let remote = candidate.record().remote.clone();
-        Ok((candidate.apply()?, remote))
+        let record = candidate.record();
+        let (remote, owner) = (record.remote.clone(), record.owner.clone());
+        let tip = candidate.tip().to_owned();
+        let merged = candidate.apply()?;
+        if remote.is_some() {
+            note_merged(self.app, &owner, &tip);
+        }
+        Ok((merged, remote))
+    }
+}
+
+/// Tells the machine that has the worktree of a member that its commits were merged. The merge is
+/// complete without that; the worktree is kept there.
+fn note_merged(app: &App, owner: &Owner, commit: &str) {
+    let (Some(team), Some(member)) = (&owner.team, &owner.member) else {
+        return;
+    };
+    let noted = app.store.team(team).note_merged(member, commit);
+    if let Err(error) = noted.block_on() {
+        tracing::warn!(%team, %member, %error, "not noted that work was merged");
     }
 }
 
