@@ -227,6 +227,9 @@ pub struct AnsweredBy {
     /// User who ran the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// Host of the process, for a team on a hub.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Signature with the team's key, if the answer grants something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<GrantSignature>,
@@ -239,6 +242,7 @@ impl AnsweredBy {
             by: PERSON.to_owned(),
             pid: Some(pid),
             user: user.map(str::to_owned),
+            host: None,
             signature: None,
         }
     }

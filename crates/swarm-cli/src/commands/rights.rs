@@ -70,7 +70,7 @@ pub(super) fn mode(app: &App, args: &ModeArgs) -> Result<()> {
     }
     let mut watch = Watch::new()?;
     watch.topic(&*team, Topic::Rights(name.clone()));
-    swarm_team::request_mode(&*team, name, mode, person(app)).block_on()?;
+    swarm_team::request_mode(&*team, name, mode, person(app, &*team)).block_on()?;
     let end = Instant::now() + PROMPTLY;
     while is_ours && !obeyed(&*team, name, mode)? {
         if !watch.wait(Some(end)) {
@@ -132,7 +132,7 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<()> {
         let message = format!("tool `{}` not found", rule.tool().escape_debug());
         return Err(Failure::usage(message).with_hint(format!("did you mean `{meant}`?")));
     }
-    swarm_team::allow_for_team(&*team, &rule, person(app)).block_on()?;
+    swarm_team::allow_for_team(&*team, &rule, person(app, &*team)).block_on()?;
     let team = team.name();
     app.out.result(
         &json!({"team": team, "rule": rule.to_string()}),
@@ -143,7 +143,7 @@ pub(super) fn allow(app: &App, args: &AllowArgs) -> Result<()> {
 /// Removes a rule that was added for all members of the team.
 fn disallow(app: &App, team: &dyn Team, rule: &Rule) -> Result<()> {
     let name = team.name();
-    if !swarm_team::disallow_for_team(team, rule, person(app)).block_on()? {
+    if !swarm_team::disallow_for_team(team, rule, person(app, team)).block_on()? {
         let message = format!("team {name} has no rule `{rule}`");
         return Err(Failure::not_found(message)
             .with_hint("`swarm permissions NAME` shows a member's rules and their sources"));

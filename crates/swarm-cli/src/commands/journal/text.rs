@@ -181,7 +181,9 @@ fn request(event: &Event) -> String {
 
 /// Formats who answered, if known.
 fn answerer(by: &AnsweredBy) -> String {
-    let process = by.pid.map(|pid| format!("process {pid}"));
+    let host = by.host.as_ref().map(|host| format!(" on {host}"));
+    let host = host.unwrap_or_default();
+    let process = by.pid.map(|pid| format!("process {pid}{host}"));
     let user = by.user.as_ref().map(|user| format!("user {user}"));
     let known: Vec<String> = user.into_iter().chain(process).collect();
     match (by_whom(&by.by), &known[..]) {
@@ -392,6 +394,15 @@ mod tests {
         assert_eq!(
             answered(plan, "answered", words),
             format!("approved with a remark for bob by a person ({plan}): blue; 2")
+        );
+        assert_eq!(
+            show(serde_json::json!({
+                "type": "mode_set", "member": "bob", "mode": "plan",
+                "by": "person", "pid": 7, "user": "eve", "host": "box",
+            }))
+            .split(" by ")
+            .last(),
+            Some("a person, user eve, process 7 on box")
         );
         // Written by an older version.
         let old =

@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::commands::acting::team_to_answer;
 use crate::commands::members::age;
 use crate::failure::{Failure, Result};
+use crate::own_process::host_name;
 
 /// What `--always` reports for a request without a suggestion.
 const NO_GRANT: &str = "--always had no effect: no rule covers similar requests";
@@ -128,7 +129,7 @@ fn record(
     asked: &RequestRecord,
     answer: Answer,
 ) -> Result<RequestRecord> {
-    let answered = answer_request(team, asked, answer, person(app)).block_on();
+    let answered = answer_request(team, asked, answer, person(app, team)).block_on();
     answered.map_err(|error| explained(app, team, error))
 }
 
@@ -210,9 +211,12 @@ fn shown(app: &App, team: &dyn Team, word: Option<&str>, verb: &str) -> Result<R
 }
 
 /// Returns who answers, for the journal.
-pub(in crate::commands) fn person(app: &App) -> AnsweredBy {
+pub(in crate::commands) fn person(app: &App, team: &dyn Team) -> AnsweredBy {
     let user = app.env.get("USER").or_else(|| app.env.get("LOGNAME"));
-    AnsweredBy::person(std::process::id(), user)
+    AnsweredBy {
+        host: team.is_remote().then(host_name),
+        ..AnsweredBy::person(std::process::id(), user)
+    }
 }
 
 /// Returns the error for a request that was already answered: the first answer wins. Also covers
