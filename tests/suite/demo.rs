@@ -1,7 +1,7 @@
 //! The demonstration, as a program without a terminal sees it.
 
 use rustix::process::Signal;
-use swarm_tests::stage::{Tmux, World};
+use swarm_tests::stage::{InsideTmux, Tmux, World};
 
 use crate::machines::free_port_of_a_server;
 use crate::scene::{not_proven, world};
@@ -99,6 +99,26 @@ fn an_interrupted_demo_leaves_nothing() {
     running.signal(Signal::HUP);
     running.wait().assert_code(130);
     assert_leaves_nothing(&world);
+}
+
+#[test]
+fn ctrl_c_ends_a_demo_in_a_terminal_whichever_pane_it_shows() {
+    let world = world();
+    let inside = InsideTmux::start(&world, 80, 24);
+    let (tmux, pane) = (inside.tmux(), inside.pane());
+    let program = world.program("swarm");
+    let words = format!("{} demo; echo \"code $?\"; exec cat", program.display());
+    tmux.run(&["respawn-pane", "-k", "-t", pane, &words]);
+    world.wait_until("the team works", || {
+        let processes = world.processes();
+        processes
+            .iter()
+            .any(|(_, line)| line.contains("--agent-id tester"))
+    });
+    tmux.run(&["send-keys", "-t", pane, "C-c"]);
+    tmux.wait_for_text(pane, "code 130");
+    let left = std::fs::read_dir(world.directory().join("tmp")).unwrap();
+    assert_eq!(left.count(), 0, "{}", world.report());
 }
 
 #[test]

@@ -70,6 +70,8 @@ impl DemoServer {
         ] {
             server.tmux(&["set-option", "-g", name, value])?;
         }
+        // Otherwise it would interrupt the member whose pane is shown.
+        server.tmux(&["bind-key", "-n", "C-c", "detach-client"])?;
         Ok(server)
     }
 
