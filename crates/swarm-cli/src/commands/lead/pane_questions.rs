@@ -19,6 +19,7 @@ use super::terminal_actor::TerminalActor;
 use crate::failure::{Failure, Result};
 use crate::identity::Acting;
 use crate::output::failure_text;
+use crate::own_process::host_name;
 use crate::pane_status::PaneStatus;
 
 /// The key that postpones a request.
@@ -82,7 +83,10 @@ impl PaneQuestions {
         self.actor.now(Some(team)).require_no_agent(verb)?;
         Acting::require_space_of(&*self.store, team, verb)?;
         let team = self.store.team(team);
-        let by = AnsweredBy::person(std::process::id(), self.user.as_deref());
+        let by = AnsweredBy {
+            host: team.is_remote().then(host_name),
+            ..AnsweredBy::person(std::process::id(), self.user.as_deref())
+        };
         let answer = match answer {
             KeyAnswer::Approve => Answer::once(),
             KeyAnswer::ApproveAlways => Answer::Approved {
