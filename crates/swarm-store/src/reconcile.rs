@@ -158,7 +158,7 @@ macro_rules! reconciled_team {
                 only: impl Fn(&MemberName) -> bool,
             ) -> Result<Vec<Finding>> {
                 let life = self.lives(config, &only)?;
-                $crate::reconcile::findings(config, self.now(), only, life, || {
+                $crate::reconcile::findings(config, self.now(), &only, life, || {
                     let lead = MemberName::lead();
                     let report = self.state(&lead).ok().flatten();
                     $crate::reconcile::has_reported_end(report.as_ref(), self.life_record(&lead))

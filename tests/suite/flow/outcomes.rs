@@ -207,7 +207,10 @@ fn a_second_ctrl_c_kills_the_team() {
 #[test]
 fn ctrl_c_ends_a_run_whose_task_list_is_locked_by_another_program() {
     // The end of the run waits for locks up to its deadline; once killed, it does not wait.
-    for (signals, ends_within) in [(1, Duration::from_secs(3)), (2, Duration::from_millis(1500))] {
+    for (signals, ends_within) in [
+        (1, Duration::from_secs(3)),
+        (2, Duration::from_millis(1500)),
+    ] {
         let gate = Gate::closed();
         let (world, _api, running) = with_busy_mate(&gate);
         let team = own_team(&world);

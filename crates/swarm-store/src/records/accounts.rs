@@ -1,6 +1,5 @@
 //! The journal and the accounts of a team in records.
 
-use memchr::memmem;
 use serde::de::DeserializeOwned;
 use swarm_protocol::{Budget, BudgetScope, Budgets, CostRecord, Event, JournalEntry, RunBudget};
 use uuid::Uuid;
@@ -25,14 +24,14 @@ impl RecordsTeam {
     }
 
     pub(super) fn events_with(&self, text: &str) -> Result<Vec<JournalEntry>> {
-        let log = values::journal().key;
+        let log = values::journal();
         let from = Cursor::default().0;
-        let found = self.answered(false, |at_most| self.space.entries(&log, from, at_most))?;
-        let entries = found.entries.iter().map(|(_, entry)| entry);
-        entries
-            .filter(|entry| memmem::find(entry, text.as_bytes()).is_some())
-            .map(|entry| from_bytes(&log, entry))
-            .collect()
+        let found = self.answered(false, |at_most| self.space.entries(&log.key, from, at_most))?;
+        let mut events = Vec::new();
+        for (_, entry) in &found.entries {
+            events.extend(log.lines_with(entry, text)?);
+        }
+        Ok(events)
     }
 
     pub(super) fn journal_end(&self) -> Result<Cursor> {

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
+use memchr::memmem;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use swarm_protocol::{Event, InboxEntry, JournalEntry, MemberName, UnixMs};
@@ -143,8 +144,16 @@ pub(super) fn joined(entries: Vec<NewEntry>) -> Vec<NewEntry> {
 impl<T: DeserializeOwned> Log<T> {
     /// Returns the lines of an entry.
     pub(super) fn lines(&self, entry: &[u8]) -> Result<Vec<T>> {
+        self.lines_with(entry, "")
+    }
+
+    /// Returns the lines of an entry that contain `text`.
+    pub(super) fn lines_with(&self, entry: &[u8], text: &str) -> Result<Vec<T>> {
         let lines = entry.split(|byte| *byte == b'\n');
-        lines.map(|line| from_bytes(&self.key, line)).collect()
+        lines
+            .filter(|line| memmem::find(line, text.as_bytes()).is_some())
+            .map(|line| from_bytes(&self.key, line))
+            .collect()
     }
 }
 

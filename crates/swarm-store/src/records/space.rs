@@ -29,7 +29,6 @@ pub(crate) type NewEntry = (Key, WriteId, Vec<u8>);
 
 /// Entries of a log.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_field_names, reason = "the others say where they are")]
 pub(crate) struct Entries {
     /// Each with the position after it.
     pub(crate) entries: Vec<(u64, Vec<u8>)>,

@@ -145,8 +145,8 @@ fn note_merged(app: &App, owner: &Owner, commit: &str) {
     let (Some(team), Some(member)) = (&owner.team, &owner.member) else {
         return;
     };
-    let noted = app.store.team(team).note_merged(member, commit);
-    if let Err(error) = noted.block_on() {
+    let store = app.store.team(team);
+    if let Err(error) = store.note_merged(member, commit).block_on() {
         tracing::warn!(%team, %member, %error, "not noted that work was merged");
     }
 }

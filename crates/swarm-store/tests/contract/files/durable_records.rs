@@ -101,6 +101,7 @@ fn large_values_and_published_branches_are_on_disk() {
         branch: "worktree-ann".to_owned(),
         commit: "c".to_owned(),
         base: "base".to_owned(),
+        merged: None,
         snapshot: None,
         target: None,
         uncommitted: Vec::new(),
