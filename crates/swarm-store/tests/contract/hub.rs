@@ -149,9 +149,11 @@ fn content(url: &str) -> BTreeMap<String, (u64, String)> {
                 .get_last_raw_message_by_subject(&subject)
                 .await
                 .unwrap();
-            let whole: serde_json::Value = serde_json::from_slice(&message.payload).unwrap();
-            let value = whole.get("value").unwrap_or(&whole);
-            values.insert(subject, (message.sequence, value.to_string()));
+            let text = String::from_utf8(message.payload.to_vec()).unwrap();
+            // An entry of a log may have several lines.
+            let record = serde_json::from_str::<serde_json::Value>(&text).ok();
+            let value = record.and_then(|record| Some(record.get("value")?.to_string()));
+            values.insert(subject, (message.sequence, value.unwrap_or(text)));
         }
         values
     })
