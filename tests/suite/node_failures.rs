@@ -61,6 +61,13 @@ fn a_member_of_a_node_that_was_cut_off_parks_and_can_be_killed_from_elsewhere() 
     first.wait_until("the lease is lost", || {
         node.stdout().contains("joining again")
     });
+    // Their last renewals were seconds apart.
+    first.wait_until("bob has lost his too", || {
+        let mut search = first.command("grep");
+        search.args(["-rqs", "its lease was lost"]);
+        let found = search.arg(machines.second.root()).status();
+        found.is_ok_and(|status| status.success())
+    });
     machines.hub.signal(Signal::CONT);
     // Who finds the end of the lease first, before bob says that he parks, does not terminate him.
     drop(machines.second.swarm(&["status"]));

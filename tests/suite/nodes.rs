@@ -146,6 +146,13 @@ fn a_node_runs_members_that_another_machine_orders() {
 }
 
 /// Lets the node run a member in the repository of the first machine. Returns its worktree.
+/// Returns whether the only published work is committed.
+fn is_published(first: &World) -> bool {
+    let found = &first.swarm(&["worktree", "list", "--json"]).json()[0];
+    let uncommitted = found["remote"]["uncommitted"].as_array();
+    found["slug"] == "bob" && uncommitted.is_none_or(Vec::is_empty)
+}
+
 fn worktree_on_box(first: &World, name: &str) -> PathBuf {
     let spawned = first.swarm(&hello_args(name, &["--on", "box", "--json"]));
     let spawned = spawned.json();
@@ -297,9 +304,7 @@ fn a_worktree_whose_work_was_merged_elsewhere_is_removed_from_the_node() {
     let tree = worktree_on_box(first, "bob");
     commit(second, &tree, "new.txt", "new\n");
     first.swarm(&["send", "bob", "look"]).ok();
-    first.wait_until("bob's work is published", || {
-        first.swarm(&["worktree", "list", "--json"]).json()[0]["slug"] == "bob"
-    });
+    first.wait_until("bob's work is published", || is_published(first));
     first.swarm(&["worktree", "merge", "bob"]).ok();
     first.swarm(&["shutdown", "bob"]).ok();
     first.wait_until("bob's worktree is removed", || !tree.exists());
@@ -329,9 +334,7 @@ fn a_repository_comes_to_the_node_and_the_work_goes_back() {
     commit(second, &tree, "new.txt", "new\n");
     first.swarm(&["send", "bob", "look"]).ok();
     api.wait_for("the message", "bob", |ask| ask.news_has("look"));
-    first.wait_until("bob's work is published", || {
-        first.swarm(&["worktree", "list", "--json"]).json()[0]["slug"] == "bob"
-    });
+    first.wait_until("bob's work is published", || is_published(first));
     first.swarm(&["worktree", "merge", "bob"]).ok();
     assert!(first.project().join("new.txt").exists());
 

@@ -18,7 +18,8 @@ pub(super) fn with_credentials(
     let text = String::from_utf8(bytes).map_err(|_| bad("it is not text".to_owned()))?;
     let text = text.trim();
     if text.contains("BEGIN NATS USER JWT") {
-        let options = options.credentials(text);
+        // The client expects the end of the last line.
+        let options = options.credentials(&format!("{text}\n"));
         return options.map_err(|error| bad(error.to_string()));
     }
     if text.starts_with("SU") && text.len() == 58 && !text.contains(':') {

@@ -291,7 +291,7 @@ pub(crate) fn an_unknown_request_is_not_found_and_the_open_ones_are_named(world:
         .block_on()
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert!(error.hint().unwrap().contains("perm-1-a"));
+    assert_eq!(error.hint().unwrap(), "open requests: p1 of alice");
 }
 
 pub(crate) fn the_queue_is_listed_oldest_first_and_a_number_is_given_once(world: &World) {
