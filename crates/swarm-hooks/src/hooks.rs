@@ -222,6 +222,7 @@ impl HooksParts {
             command: UserCommand::Line(line.to_owned()),
             cwd: self.project.clone(),
             env: env.clone(),
+            configured_values: Vec::new(),
         };
         let prepared = ProgramLaunch::prepare_user_program(agent, program).await;
         prepared.map(Some)

@@ -90,8 +90,7 @@ pub(crate) async fn restrictions(
     Ok(Some(prepared))
 }
 
-/// Returns the program of a server, with its variables as further words: those such as `PYTHONPATH`
-/// decide what runs.
+/// Returns the program of a server. Variables such as `PYTHONPATH` also decide what runs.
 fn user_program(
     command: &str,
     args: &[String],
@@ -100,12 +99,12 @@ fn user_program(
 ) -> UserProgram {
     let (mut words, mut variables) = (vec![command.to_owned()], host.env.clone());
     words.extend_from_slice(args);
-    words.extend(env.values().filter(|value| value.contains('/')).cloned());
     variables.extend(env.clone());
     UserProgram {
         command: UserCommand::Words(words),
         cwd: host.cwd.clone(),
         env: variables,
+        configured_values: env.values().cloned().collect(),
     }
 }
 

@@ -19,12 +19,23 @@ const INTERPRETERS: [&str; 17] = word_list(
 );
 
 /// Programs that run what files in the working directory or in their caches say.
-const RUNNERS: [&str; 59] = word_list(
+const RUNNERS: [&str; 62] = word_list(
     "npm npx pnpm pnpx yarn bun bunx deno make gmake cmake ninja bazel just task rake bundle rspec
     rubocop composer phpunit gradle mvn ant sbt dotnet mix cargo go swift zig tox nox pytest
     py.test mypy pylint flake8 pip poetry pdm hatch pipenv uv uvx direnv nix nix-shell pre-commit
-    lefthook lint-staged eslint prettier stylelint jest vitest mocha gulp grunt",
+    lefthook lint-staged eslint prettier stylelint jest vitest mocha gulp grunt compose
+    docker-compose Rscript",
 );
+
+/// Subcommands of git that run no hooks of the repository, which may be in the project
+/// (`core.hooksPath`). Those that refresh the index, such as `status`, run `post-index-change`.
+const GIT_READERS: [&str; 13] = word_list(
+    "blame cat-file for-each-ref log ls-files ls-tree merge-base rev-list rev-parse shortlog show
+    version --version",
+);
+
+/// What separates paths in lists, assignments and other notations of arguments.
+const SEPARATORS: [char; 8] = [':', '=', ',', ';', '@', '"', '\'', '|'];
 
 /// What a line can use to name a file of the project without its path.
 const EXPANSIONS: [&str; 4] = ["$(", "`", "PWD", "CLAUDE_PROJECT_DIR"];
@@ -38,6 +49,8 @@ pub struct UserProgram {
     pub cwd: PathBuf,
     /// Its environment variables.
     pub env: BTreeMap<String, String>,
+    /// Values of those variables that its configuration sets.
+    pub configured_values: Vec<String>,
 }
 
 /// What a configured program consists of.
@@ -77,7 +90,8 @@ pub(crate) fn place(ctx: &ToolContext, program: &UserProgram) -> Result<ProgramP
         cwd: &program.cwd,
         search_path: search_path.map_or("", String::as_str),
     };
-    Ok(if writable.contains_program(&program.command) {
+    let values = &program.configured_values;
+    Ok(if writable.contains_program(&program.command, values) {
         ProgramPlace::Sandbox
     } else {
         ProgramPlace::Outside {
@@ -98,23 +112,38 @@ struct Writable<'a> {
 }
 
 impl Writable<'_> {
-    fn contains_program(&self, command: &UserCommand) -> bool {
+    fn contains_program(&self, command: &UserCommand, values: &[String]) -> bool {
+        let without_shell = Self {
+            home: None,
+            ..*self
+        };
+        let is_value_of_agents = |value: &String| without_shell.contains_value(value);
+        if values.iter().any(is_value_of_agents) {
+            return true;
+        }
         match command {
             UserCommand::Line(line) => self.contains_part_of(line),
             UserCommand::Words(words) => match &words[..] {
-                [shell, option, line, ..] if option == "-c" && is_one_of(&SHELLS, shell) => {
-                    self.may_contain(shell, true) || self.contains_part_of(line)
+                [shell, option, line, rest @ ..] if option == "-c" && is_one_of(&SHELLS, shell) => {
+                    self.may_contain(shell, true)
+                        || self.contains_part_of(line)
+                        || rest.iter().any(is_value_of_agents)
                 }
                 words => {
                     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                    let without_shell = Self {
-                        home: None,
-                        ..*self
-                    };
                     without_shell.contains_one_of(&words, false)
                 }
             },
         }
+    }
+
+    /// Returns whether the value of a variable or parameter may be a program with its arguments, or
+    /// name a file, that agents can write.
+    fn contains_value(&self, value: &str) -> bool {
+        let words: Vec<&str> = value.split_whitespace().collect();
+        self.contains_one_of(&words, false)
+            || self.contains_absolute(value)
+            || self.names_file(value)
     }
 
     /// Returns whether a command line may run what agents can write: it names such a file, may name
@@ -123,7 +152,7 @@ impl Writable<'_> {
         if EXPANSIONS.iter().any(|text| line.contains(text)) {
             return true;
         }
-        let line = line.replace(['"', '\'', '\\'], "");
+        let line = line.replace("\\\n", " ").replace(['"', '\'', '\\'], "");
         let mut commands = line.split([';', '|', '&', '(', ')', '\n']);
         commands.any(|command| {
             let words = command.split(|c: char| c.is_whitespace() || "<>=".contains(c));
@@ -138,20 +167,40 @@ impl Writable<'_> {
             let next = words.get(at + 1);
             is_one_of(&RUNNERS, word)
                 || (runs_next && next.is_none_or(|script| !is_anchored(script)))
+                || (is_one_of(&["git"], word) && next.is_some_and(|sub| !GIT_READERS.contains(sub)))
                 || self.may_contain(word, in_shell)
+                // The first word is looked up in the search path.
+                || (at > 0 && self.names_file(word))
         })
     }
 
     /// Returns whether a word may be a program, a path or a list of paths that agents can write.
     fn may_contain(&self, word: &str, in_shell: bool) -> bool {
-        let is_url = word.split_once("://").is_some_and(|(scheme, _)| {
-            !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric())
-        });
-        if !word.contains('/') {
-            return self.contains_found(word);
-        }
-        let mut paths = word.split([':', '=']).filter(|path| path.contains('/'));
-        !is_url && paths.any(|path| self.may_contain_path(path, in_shell))
+        let is_of_agents = |part: &str| {
+            if part.contains('/') {
+                self.contains_absolute(part) || self.may_contain_path(part, in_shell)
+            } else {
+                self.contains_found(part)
+            }
+        };
+        self.contains_absolute(word) || parts(word).any(is_of_agents)
+    }
+
+    /// Returns whether a word or a part of it is the name of a file in the working directory.
+    fn names_file(&self, word: &str) -> bool {
+        let is_file = |name: &str| {
+            let is_relative = !name.is_empty() && Path::new(name).is_relative();
+            is_relative && self.cwd.join(name).exists()
+        };
+        is_file(word)
+            || parts(word).any(|part| is_file(part) || attached(part).is_some_and(is_file))
+    }
+
+    /// Returns whether a text has, from its first slash, an absolute path that agents can write. It
+    /// may be attached to an option.
+    fn contains_absolute(&self, text: &str) -> bool {
+        let path = text.find('/').map(|at| text.split_at(at).1);
+        below_home(text).is_none() && path.is_some_and(|path| self.contains(Path::new(path)))
     }
 
     fn may_contain_path(&self, path: &str, in_shell: bool) -> bool {
@@ -197,6 +246,29 @@ impl Writable<'_> {
         });
         directories.collect::<Vec<_>>().join(":")
     }
+}
+
+/// Returns what may be a path, or the name of a program or file, in a word; of a URL nothing.
+fn parts(word: &str) -> impl Iterator<Item = &str> {
+    let texts = word.split_whitespace().filter(|text| !is_url(text));
+    let parts = texts.flat_map(|text| text.split([':', '=']).chain(text.split(SEPARATORS)));
+    parts.filter(|part| !part.is_empty())
+}
+
+/// Returns what follows an option of one letter in the same word.
+fn attached(word: &str) -> Option<&str> {
+    let option = word.strip_prefix('-')?;
+    let mut rest = option.chars();
+    rest.next().filter(|letter| *letter != '-')?;
+    Some(rest.as_str())
+}
+
+/// Returns whether a word is a URL, but not that of a file.
+fn is_url(word: &str) -> bool {
+    word.split_once("://").is_some_and(|(scheme, _)| {
+        let is_scheme = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric());
+        is_scheme && !scheme.eq_ignore_ascii_case("file")
+    })
 }
 
 /// Returns the rest of a path that begins with the home directory.

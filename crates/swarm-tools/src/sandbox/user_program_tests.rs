@@ -8,6 +8,11 @@ fn writable(top: &Path) -> Vec<PathBuf> {
 }
 
 fn runs_in_sandbox(top: &Path, search_path: &str, command: &UserCommand) -> bool {
+    runs_with_values(top, search_path, command, &[])
+}
+
+fn runs_with_values(top: &Path, search_path: &str, command: &UserCommand, values: &[&str]) -> bool {
+    let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
     let directories = writable(top);
     let writable = Writable {
         directories: &directories,
@@ -15,7 +20,7 @@ fn runs_in_sandbox(top: &Path, search_path: &str, command: &UserCommand) -> bool
         cwd: &top.join("repo"),
         search_path,
     };
-    writable.contains_program(command)
+    writable.contains_program(command, &values)
 }
 
 fn line(text: &str) -> UserCommand {
@@ -104,8 +109,89 @@ fn servers_that_may_run_files_of_agents_are_recognized() {
         ("npx -y tickets-mcp", true),
         ("uvx tickets-mcp", true),
         ("env PYTHONPATH=/home/ann/repo /opt/server", true),
+        ("node-server -r/home/ann/repo/x.js", true),
+        ("node-server --import file:///home/ann/repo/x.mjs", true),
+        ("node-server --import=file:///home/ann/repo/x.mjs", true),
+        ("server --config={\"run\":\"/home/ann/repo/x\"}", true),
+        ("server --config={\"run\":\"/opt/x\"}", false),
+        ("server --url=https://example.com/repo", false),
+        ("docker compose up", true),
     ] {
         let found = runs_in_sandbox(Path::new("/home/ann"), "", &words(text));
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
+fn words_after_a_line_and_values_of_variables_count() {
+    let top = Path::new("/home/ann");
+    let server =
+        |words: &[&str]| UserCommand::Words(words.iter().map(|word| (*word).to_owned()).collect());
+    let of_agents = "/home/ann/repo/x.sh";
+    let line_with = |word| server(&["sh", "-c", "exec \"$0\"", word]);
+    assert!(runs_in_sandbox(top, "", &line_with(of_agents)));
+    assert!(!runs_in_sandbox(top, "", &line_with("/opt/x.sh")));
+    for (value, expected) in [
+        (of_agents, true),
+        ("--require /home/ann/repo/x.js", true),
+        ("-r/home/ann/repo/x.js", true),
+        ("/opt/lib:/home/ann/cache/lib", true),
+        ("npx -y tickets-mcp", true),
+        ("/opt/x.sh", false),
+        ("--require /opt/x.js", false),
+        ("postgresql://ann@localhost/db", false),
+        ("production", false),
+    ] {
+        for command in [
+            server(&["/opt/server"]),
+            server(&["sh", "-c", "exec $SERVER"]),
+            line("/opt/check"),
+        ] {
+            let found = runs_with_values(top, "", &command, &[value]);
+            assert_eq!(found, expected, "{value} {command:?}");
+        }
+    }
+}
+
+#[test]
+fn names_of_files_in_the_working_directory_count() {
+    let scratch = tempfile::tempdir().unwrap();
+    let top = scratch.path().canonicalize().unwrap();
+    for name in ["repo/check.awk", "repo/my lib/x", "repo/server"] {
+        program(&top.join(name));
+    }
+    for (text, expected) in [
+        ("mawk -f check.awk /etc/hostname", true),
+        ("mawk -fcheck.awk", true),
+        ("sed -n --file=check.awk", true),
+        ("gawk -f \\\ncheck.awk", true),
+        ("mawk -f other.awk", false),
+        // A command is not looked up in the working directory.
+        ("server --all", false),
+    ] {
+        assert_eq!(runs_in_sandbox(&top, "", &line(text)), expected, "{text}");
+    }
+    assert!(runs_in_sandbox(&top, "", &words("Run check.awk")));
+    assert!(!runs_in_sandbox(&top, "", &words("server --all")));
+    let command = words("/opt/server");
+    for (value, expected) in [("check.awk", true), ("my lib/x", true), ("x", false)] {
+        let found = runs_with_values(&top, "", &command, &[value]);
+        assert_eq!(found, expected, "{value}");
+    }
+}
+
+#[test]
+fn git_runs_outside_only_to_read() {
+    for (text, expected) in [
+        ("git log -1 --format=%s", false),
+        ("/usr/bin/git rev-parse HEAD", false),
+        ("git commit -q --allow-empty -m checkpoint", true),
+        // It writes the index, and then runs a hook.
+        ("git status --porcelain", true),
+        ("git -c core.pager=cat log", true),
+        ("notify-send git", false),
+    ] {
+        let found = runs_in_sandbox(Path::new("/home/ann"), "", &line(text));
         assert_eq!(found, expected, "{text}");
     }
 }
@@ -155,5 +241,5 @@ fn without_a_home_directory_paths_below_it_may_be_of_agents() {
         cwd: Path::new("/repo"),
         search_path: "",
     };
-    assert!(writable.contains_program(&line("~/bin/check")));
+    assert!(writable.contains_program(&line("~/bin/check"), &[]));
 }

@@ -139,6 +139,7 @@ impl StatusCommand {
                 command: UserCommand::Line(self.command.clone()),
                 cwd: self.cwd.clone(),
                 env: self.env.clone(),
+                configured_values: Vec::new(),
             };
             ProgramLaunch::prepare_user_program(&self.agent, program).await?
         };
