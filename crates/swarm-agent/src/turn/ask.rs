@@ -11,6 +11,26 @@ use super::types::{NOT_RUN, PreparedCall, Refusal, Verdict};
 use crate::Session;
 
 impl Session {
+    /// Refuses a call that requires approval but fails in any case, because file tools never write
+    /// its path.
+    pub(super) fn refuse_protected(&self, verdict: Verdict) -> Verdict {
+        let Verdict::Ask { ready, .. } = &verdict else {
+            return verdict;
+        };
+        if ready.tool.kind() != ToolKind::Edit {
+            return verdict;
+        }
+        let context = self.call_context();
+        let paths = ready.tool.touches(&ready.input, &context.cwd);
+        let mut refusals = paths
+            .iter()
+            .filter_map(|path| context.protected.write_refusal(path));
+        match refusals.next() {
+            Some(why) => Verdict::Refuse(Refusal::Other(why)),
+            None => verdict,
+        }
+    }
+
     /// Returns the call to run, after requesting approval if required, or the refusal for the
     /// model.
     pub(super) async fn resolve(

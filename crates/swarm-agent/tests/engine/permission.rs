@@ -179,6 +179,31 @@ async fn a_denied_call_does_not_run_and_the_model_gets_the_reason() {
 }
 
 #[tokio::test]
+async fn a_write_that_file_tools_refuse_in_every_mode_is_not_asked_about() {
+    let mut setup = Setup::new(swarm_tools::builtin());
+    setup.rights = rights(PermissionMode::Default);
+    let root = setup.scratch.path().canonicalize().unwrap();
+    let files = [
+        (".credentials.json", "neither read nor write"),
+        ("settings.json", "do not change it"),
+    ];
+    for (file, _) in files {
+        let input = json!({"file_path": root.join(file), "content": "x"});
+        setup.model.play([call([(file, "Write", input)])]);
+    }
+    setup.model.play([say("done")]);
+    setup.gate.answers.lock().extend([no(), no()]);
+    setup.prompted().run_turn(on()).await;
+    assert!(setup.gate.asked.lock().is_empty());
+    let request = setup.model.last_request();
+    let found: Vec<_> = request.messages.iter().flat_map(results).collect();
+    assert_eq!(found.len(), files.len(), "{found:?}");
+    for ((_, words), (_, text, is_error)) in files.into_iter().zip(found) {
+        assert!(is_error && text.contains(words), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_deny_rule_applies_without_a_request() {
     let log = Log::default();
     let mut setup = asking(&log);

@@ -99,8 +99,11 @@ impl ProtectedPaths {
 
     /// Returns the reason why a resolved path must not be written, or `None` if it may.
     pub fn write_refusal(&self, real: &Path) -> Option<String> {
-        if let Some(why) = self.read_refusal(real) {
-            return Some(why);
+        if self.hides(real) {
+            return Some(format!(
+                "{} is protected: file tools neither read nor write it in any permission mode. A deny rule or `sandbox.hide` covers it, or it contains secrets of swarm. If the task needs it, ask the user.",
+                real.display()
+            ));
         }
         let names: Vec<&str> = real.components().map(name).collect();
         let under_root = self
