@@ -92,11 +92,15 @@ fn programs_of_the_user_that_agents_can_write_run_in_the_sandbox() {
         .map(|line| json!({"type": "command", "command": line}));
     let settings = json!({"hooks": {"UserPromptSubmit": [{"hooks": hooks}]}});
     world.write("root/settings.json", &settings.to_string());
-    let servers = json!({"mcpServers": {"mine": {"command": server}}});
+    let of_variable = script("project/variable.sh", "variable");
+    let by_variable = json!({
+        "command": "sh", "args": ["-c", "exec $RUN"], "env": {"RUN": of_variable},
+    });
+    let servers = json!({"mcpServers": {"mine": {"command": server}, "other": by_variable}});
     world.write("root/.mcp.json", &servers.to_string());
     spawn_over(&world, "bob");
     world.swarm(&["send", "bob", "go"]).ok();
-    let mut names = vec!["own", "in-cache", "behind-link", "server"];
+    let mut names = vec!["own", "in-cache", "behind-link", "server", "variable"];
     world.wait_until("all have run", || {
         names.iter().all(|name| world.project().join(name).exists())
     });
