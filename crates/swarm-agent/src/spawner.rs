@@ -121,7 +121,7 @@ pub struct TeammateStatus {
     pub state: MemberState,
     /// Start of the state, if known.
     pub since: Option<UnixMs>,
-    /// Call, request or reason of the state.
+    /// Call, request or reason of the state, short and scanned for risks (`handoff.scan`).
     pub detail: Option<String>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) async fn other_members(context: &MemberContext) -> Result<Vec<Teammat
                 .filter(|_| !view.member.name.is_lead()),
             state: status.state,
             since: status.since,
-            detail: status.detail,
+            detail: status.detail_for_model(context.handoff_scan()),
         }
     });
     Ok(statuses.collect())

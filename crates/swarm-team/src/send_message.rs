@@ -347,7 +347,7 @@ fn sent_output(context: &MemberContext, queued: &[Sent]) -> ToolOutput {
     let now = context.clock.now();
     let sentence = |sent: &Sent| {
         let doing = sent.receiver.as_ref().map_or_else(String::new, |receiver| {
-            format!(", {}", receiver.for_model(now))
+            format!(", {}", receiver.for_model(now, context.handoff_scan()))
         });
         let instead = match sent.posted.superseded.len() {
             0 => "",

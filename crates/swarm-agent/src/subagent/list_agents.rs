@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use swarm_protocol::{PeerSession, ToolKind, UnixMs};
+use swarm_protocol::{PeerSession, ToolKind, UnixMs, shortened};
 use swarm_tools::{ToolContext, ToolOutput, TypedTool, prompt};
 
 use super::{Record, SubAgents};
@@ -26,7 +26,7 @@ pub(super) struct Input {
     q: Option<String>,
 }
 
-/// Maximum characters of what an agent does.
+/// Maximum characters of what a sub-agent does.
 const DETAIL: usize = 100;
 
 #[async_trait]
@@ -87,12 +87,13 @@ fn member_line(member: &TeammateStatus, now: UnixMs) -> Line {
 
 fn sub_agent_line(record: &Record, now: UnixMs) -> Line {
     let started = record.live().started;
+    let description = shortened(&record.request.description, DETAIL);
     Line {
         subject: format!("{} ({}, {})", record.name, record.id, record.agent_type()),
         state: doing(
             record.view().status.name(),
             Some(now.since(started)),
-            Some(&record.request.description),
+            Some(&description),
         ),
     }
 }
@@ -121,7 +122,7 @@ fn doing(state: &str, age_ms: Option<u64>, detail: Option<&str>) -> String {
         doing = format!("{doing} for {} s", age / 1000);
     }
     if let Some(detail) = detail {
-        let detail: String = without_controls(detail).take(DETAIL).collect();
+        let detail: String = without_controls(detail).collect();
         doing = format!("{doing}: {detail}");
     }
     doing
