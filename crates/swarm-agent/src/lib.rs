@@ -42,7 +42,7 @@ pub use coordinator::coordinated;
 pub use environment::{AgentEnvironment, Brief, EnvironmentFact, HostFacts, PromptEnvironment};
 pub use error::AgentError;
 pub(crate) use error::Result;
-pub use events::{EventSink, NoEvents, PermissionGate};
+pub use events::{EventSink, NoEvents, PermissionGate, Withdrawal};
 pub use fork::ForkPoint;
 pub use hook_clients::{HookClients, HookModels};
 pub use injected::{Delivery, Injected, Interjections};

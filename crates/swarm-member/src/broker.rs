@@ -4,20 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use swarm_agent::PermissionGate;
+use swarm_agent::{PermissionGate, Withdrawal};
 use swarm_os::DirectoryWatcher;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{MemberState, PLAN_TOOL, RequestRecord, RequestState};
 use swarm_store::{StoreError, Team, Topic};
 use swarm_team::{MemberContext, open_request, wait_for_answer};
-use tokio_util::sync::CancellationToken;
 
 use crate::either_change::EitherChange;
 use crate::mail::MailHandler;
 use crate::reporter::Reporter;
 
-/// The answer to a request that was withdrawn because of a shutdown request.
-const WITHDRAWN: &str = "the request was withdrawn because you were asked to shut down";
+/// Why a request is withdrawn because of a shutdown request.
+const SHUTDOWN_ASKED: &str = "the requester was asked to shut down";
 
 #[derive(Debug)]
 pub(crate) struct PermissionBroker {
@@ -44,7 +43,7 @@ impl PermissionBroker {
         &self,
         team: &dyn Team,
         request: PermissionRequest,
-        cancel: &CancellationToken,
+        withdrawal: &Withdrawal,
     ) -> Result<PermissionOutcome, StoreError> {
         let mut wake = self.wake(team);
         let open = open_request(&self.mail.context, team, request, self.timeout).await?;
@@ -56,27 +55,14 @@ impl PermissionBroker {
             .context
             .hooks()
             .notify("permission_prompt", message);
-        let cancel = cancel.child_token();
-        let answer = wait_for_answer(
-            &self.mail.context,
-            team,
-            &open,
-            &mut wake,
-            self.timeout,
-            &cancel,
-        );
-        tokio::pin!(answer);
-        let withdrawn = tokio::select! {
-            answer = &mut answer => return answer,
-            () = self.shutdown_asked(team) => {
-                cancel.cancel();
-                answer.await?
+        let withdrawn = async {
+            tokio::select! {
+                why = withdrawal.requested() => why,
+                () = self.shutdown_asked(team) => SHUTDOWN_ASKED,
             }
         };
-        Ok(match withdrawn {
-            PermissionOutcome::Deny { .. } => PermissionOutcome::unanswered(WITHDRAWN),
-            in_time @ PermissionOutcome::Allow { .. } => in_time,
-        })
+        let context = &self.mail.context;
+        wait_for_answer(context, team, &open, &mut wake, self.timeout, withdrawn).await
     }
 
     /// Resolves when the member is asked to shut down, after which the request needs no answer.
@@ -125,11 +111,7 @@ fn is_waiting(state: MemberState) -> bool {
 
 #[async_trait]
 impl PermissionGate for PermissionBroker {
-    async fn ask(
-        &self,
-        request: PermissionRequest,
-        cancel: CancellationToken,
-    ) -> PermissionOutcome {
+    async fn ask(&self, request: PermissionRequest, withdrawal: Withdrawal) -> PermissionOutcome {
         let not_asked = |error: &dyn std::fmt::Display| {
             PermissionOutcome::unanswered(format!("the permission request failed: {error}"))
         };
@@ -138,7 +120,7 @@ impl PermissionGate for PermissionBroker {
             Err(error) => return not_asked(&error),
         };
         let before = self.reporter.current_state();
-        let outcome = self.queue(&*team, request, &cancel).await;
+        let outcome = self.queue(&*team, request, &withdrawal).await;
         // A question of a background command may end after the turn, and while another one waits.
         if is_waiting(self.reporter.current_state()) && !is_waiting(before) {
             self.reporter.state(before, None);

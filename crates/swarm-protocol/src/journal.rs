@@ -188,13 +188,12 @@ pub enum Event {
         /// Name of the requester.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<MemberName>,
-        /// `approved`, `answered`, `denied` or `expired`.
+        /// `approved`, `answered`, `denied`, `expired` or `withdrawn`.
         answer: String,
         /// Whether the suggested rules were granted as well.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         always: bool,
-        /// Reason for the denial, truncated if long, or why a request was withdrawn before its
-        /// deadline.
+        /// Reason for the denial or the withdrawal, truncated if long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
         /// Answers to questions, or the remark to a plan, each truncated if long.

@@ -197,6 +197,11 @@ pub enum Answer {
     },
     /// The deadline passed without an answer.
     Expired,
+    /// The requester stopped waiting before the deadline.
+    Withdrawn {
+        /// Why it no longer waits.
+        why: String,
+    },
 }
 
 impl Answer {

@@ -432,6 +432,7 @@ pub(crate) fn answered(answer: &Answer) -> &'static str {
         Answer::Answered { .. } => "answered",
         Answer::Denied { .. } => "denied",
         Answer::Expired => "expired",
+        Answer::Withdrawn { .. } => "withdrawn",
     }
 }
 

@@ -241,7 +241,8 @@ macro_rules! asynchronous_team {
             RequestQueue for $team:
             run_blocking open_request(request: lent(RequestRecord), notice: taken(Draft))
                 -> Result<RequestRecord>;
-            run withdraw_request(id: by(RequestId)) -> Result<bool>;
+            run withdraw_request(id: by(RequestId), why: given(Option<&'static str>))
+                -> Result<bool>;
             run requests() -> Result<RequestList>;
             run request(id: by(RequestId)) -> Result<RequestRecord>;
             run answer_request(id: by(RequestId), shown: perhaps(RequestKind), answer: lent(Answer),

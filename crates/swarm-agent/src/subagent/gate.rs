@@ -6,9 +6,8 @@ use async_trait::async_trait;
 use swarm_permissions::{AgentDefinition, PermissionOutcome, PermissionRequest};
 use swarm_protocol::SubAgentId;
 use swarm_tools::prompt;
-use tokio_util::sync::CancellationToken;
 
-use crate::PermissionGate;
+use crate::{PermissionGate, Withdrawal};
 
 use super::SubAgents;
 
@@ -23,12 +22,12 @@ pub(super) struct ChildGate {
 
 #[async_trait]
 impl PermissionGate for ChildGate {
-    async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome {
+    async fn ask(&self, ask: PermissionRequest, withdrawal: Withdrawal) -> PermissionOutcome {
         let ask = PermissionRequest {
             description: format!("{} ({}): {}", self.agent_type, self.id, ask.description),
             ..ask
         };
-        let answer = self.parent.ask(ask, cancel).await;
+        let answer = self.parent.ask(ask, withdrawal).await;
         // The member then reports that it works.
         if let Some(agents) = self.agents.upgrade() {
             agents.notify_changed();

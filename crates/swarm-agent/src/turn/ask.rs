@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::call::overdue;
 use super::dispatch::kind_of;
 use super::types::{NOT_RUN, PreparedCall, Refusal, Verdict};
-use crate::Session;
+use crate::{Session, Withdrawal};
 
 impl Session {
     /// Refuses a call that requires approval but fails in any case, because file tools never write
@@ -70,8 +70,8 @@ impl Session {
                 self.apply(answer, ready)
             };
         }
-        let withdraw = cancel.child_token();
-        let asked = self.parts.gate.ask(request, withdraw.clone());
+        let withdrawal = Withdrawal::on(cancel.clone());
+        let asked = self.parts.gate.ask(request, withdrawal.clone());
         tokio::pin!(asked);
         let mut decided = None;
         let answer = tokio::select! {
@@ -79,8 +79,11 @@ impl Session {
             () = overdue(cancel, self.parts.limits.cancel_grace) => None,
             decision = self.decided_by_rights(&ready), if !by_hook => {
                 decided = Some(decision);
-                withdraw.cancel();
-                Some(asked.await)
+                withdrawal.decide();
+                tokio::select! {
+                    answer = &mut asked => Some(answer),
+                    () = overdue(cancel, self.parts.limits.cancel_grace) => None,
+                }
             }
         };
         self.state(MemberState::Working, None);

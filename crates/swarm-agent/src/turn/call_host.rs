@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::dispatch::kind_of;
 use crate::context_files::ContextFiles;
-use crate::{EventSink, PermissionGate, Rights, Session};
+use crate::{EventSink, PermissionGate, Rights, Session, Withdrawal};
 
 /// The host of one call: the agent's gate answers questions, its events report progress, and its
 /// rights decide about calls of others.
@@ -67,7 +67,7 @@ impl AgentCallHost {
             suggestions: Vec::new(),
             next_mode: None,
         };
-        self.gate.ask(request, cancel).await
+        self.gate.ask(request, Withdrawal::on(cancel)).await
     }
 }
 

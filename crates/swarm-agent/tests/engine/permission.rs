@@ -9,7 +9,7 @@ use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
 
 use crate::model::{call, say};
-use crate::setup::{Setup, on, rights};
+use crate::setup::{Gate, Setup, on, rights};
 use crate::tools::{Log, change, echo, shell};
 use crate::valid::{assert_valid, results};
 
@@ -284,8 +284,32 @@ async fn a_rule_or_a_mode_decides_a_call_that_waits_for_approval() {
             change(&rights);
         });
         assert_eq!(setup.gate.asked.lock().len(), 1);
+        let withdrawn = setup.gate.withdrawn.lock().clone();
+        assert_eq!(withdrawn, ["a changed rule or mode decided it"]);
         assert_eq!(!log.lock().is_empty(), runs, "{:?}", log.lock());
     }
+}
+
+#[tokio::test]
+async fn a_withdrawal_that_hangs_does_not_hold_an_interrupted_turn() {
+    let log = Log::default();
+    let mut setup = asking(&log);
+    setup.gate = Arc::new(Gate {
+        hangs: true,
+        ..Gate::default()
+    });
+    let (gate, rights) = (setup.gate.clone(), setup.rights.clone());
+    let mut session = setup.prompted();
+    let cancel = on();
+    tokio::join!(session.run_turn(cancel.clone()), async move {
+        gate.waiting.notified().await;
+        assert!(rights.grant(&grant("Change")));
+        while gate.withdrawn.lock().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+    });
+    assert!(log.lock().is_empty(), "{:?}", log.lock());
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use swarm_agent::{
     AgentParts, EventSink, ForkPoint, Injected, Interjections, PermissionGate, Rights, Session,
-    SessionLimits, TranscriptAuthor, TranscriptFile, transcript_path,
+    SessionLimits, TranscriptAuthor, TranscriptFile, Withdrawal, transcript_path,
 };
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts};
 use swarm_permissions::{HookSettings, PermissionOutcome, PermissionRequest, RuleSet};
@@ -74,18 +74,26 @@ pub(crate) struct Gate {
     pub(crate) answers: Mutex<VecDeque<PermissionOutcome>>,
     pub(crate) asked: Mutex<Vec<PermissionRequest>>,
     pub(crate) waiting: Arc<Notify>,
+    /// Why requests were withdrawn.
+    pub(crate) withdrawn: Mutex<Vec<&'static str>>,
+    /// Whether a withdrawal never ends, like one that waits for a lock.
+    pub(crate) hangs: bool,
 }
 
 #[async_trait]
 impl PermissionGate for Gate {
-    async fn ask(&self, ask: PermissionRequest, cancel: CancellationToken) -> PermissionOutcome {
+    async fn ask(&self, ask: PermissionRequest, withdrawal: Withdrawal) -> PermissionOutcome {
         self.asked.lock().push(ask);
         let answer = self.answers.lock().pop_front();
         if let Some(answer) = answer {
             return answer;
         }
         self.waiting.notify_one();
-        cancel.cancelled().await;
+        let why = withdrawal.requested().await;
+        self.withdrawn.lock().push(why);
+        if self.hangs {
+            return std::future::pending().await;
+        }
         PermissionOutcome::allow(None)
     }
 }

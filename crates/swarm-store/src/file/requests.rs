@@ -8,9 +8,13 @@ use swarm_protocol::{
 use crate::file::record;
 use crate::file::team::{FileTeam, is_surely_there};
 use crate::requests::{
-    Stored, answer_event, checked, not_found, notice_id, opened, repeated, require_open, sort,
+    REQUESTER_ENDED, Stored, answer_event, checked, not_found, notice_id, opened, repeated,
+    require_open, sort, without_answer,
 };
 use crate::{AnswerLookup, BrokenFile, Draft, RequestList, Result, StoreError, VerifyKey};
+
+/// Why a request without a notice is withdrawn.
+const NOT_NOTIFIED: &str = "the lead could not be notified";
 
 impl FileTeam {
     pub(crate) fn open_request(
@@ -32,20 +36,25 @@ impl FileTeam {
         if let Some(notice) = notice
             && let Err(error) = self.tell_lead(notice.clone(), notice_id(&opened))
         {
-            self.withdraw_request(&opened.id)?;
+            self.withdraw_request(&opened.id, Some(NOT_NOTIFIED))?;
             return Err(error);
         }
         Ok(opened)
     }
 
-    pub(crate) fn withdraw_request(&self, id: &RequestId) -> Result<bool> {
+    pub(crate) fn withdraw_request(
+        &self,
+        id: &RequestId,
+        why: Option<&'static str>,
+    ) -> Result<bool> {
         let path = self.at.request(checked(id)?);
         self.with_requests_lock(|held| {
             let mut request = self.request(id)?;
             if request.state != RequestState::Open {
                 return Ok(false);
             }
-            self.write_answer(held, &mut request, Answer::Expired, AnsweredBy::system())?;
+            let answer = without_answer(why);
+            self.write_answer(held, &mut request, answer, AnsweredBy::system())?;
             held.remove(&path)?;
             Ok(true)
         })
@@ -187,7 +196,8 @@ impl FileTeam {
         self.with_requests_lock(|held| {
             for mut request in self.requests()?.requests.into_iter().filter(its) {
                 if request.state == RequestState::Open {
-                    self.write_answer(held, &mut request, Answer::Expired, AnsweredBy::system())?;
+                    let answer = without_answer(Some(REQUESTER_ENDED));
+                    self.write_answer(held, &mut request, answer, AnsweredBy::system())?;
                 }
                 held.remove(&self.at.request(&request.id))?;
             }
@@ -209,8 +219,8 @@ impl FileTeam {
         } else {
             by
         };
-        let event = answer_event(request, &answer, by, self.now());
-        if answer == Answer::Expired {
+        let event = answer_event(request, &answer, by);
+        if matches!(answer, Answer::Expired | Answer::Withdrawn { .. }) {
             // A timeout means no, even if the journal cannot be written.
             self.record_done([event]);
         } else {

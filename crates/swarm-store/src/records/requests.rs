@@ -11,7 +11,8 @@ use super::team::RecordsTeam;
 use super::values;
 use crate::keys::{SigningKey, is_signed_by};
 use crate::requests::{
-    Stored, answer_event, checked, not_found, notice_id, opened, repeated, require_open, sort,
+    REQUESTER_ENDED, Stored, answer_event, checked, not_found, notice_id, opened, repeated,
+    require_open, sort, without_answer,
 };
 use crate::tasks::Letter;
 use crate::{AnswerLookup, Draft, RequestList, Result, StoreError, VerifyKey};
@@ -42,7 +43,11 @@ impl RecordsTeam {
         })
     }
 
-    pub(super) fn withdraw_request(&self, id: &RequestId) -> Result<bool> {
+    pub(super) fn withdraw_request(
+        &self,
+        id: &RequestId,
+        why: Option<&'static str>,
+    ) -> Result<bool> {
         self.request(id)?;
         self.change(&values::requests(), |queue, events| {
             let Some(mut request) = queue.requests.get(id).cloned() else {
@@ -51,7 +56,8 @@ impl RecordsTeam {
             if request.state != RequestState::Open {
                 return Ok(false);
             }
-            events.push(self.answer(&mut request, Answer::Expired, AnsweredBy::system())?);
+            let answer = without_answer(why);
+            events.push(self.answer(&mut request, answer, AnsweredBy::system())?);
             queue.requests.remove(id);
             Ok(true)
         })
@@ -155,7 +161,8 @@ impl RecordsTeam {
                 !is_its
             });
             for mut request in gone {
-                events.push(self.answer(&mut request, Answer::Expired, AnsweredBy::system())?);
+                let answer = without_answer(Some(REQUESTER_ENDED));
+                events.push(self.answer(&mut request, answer, AnsweredBy::system())?);
             }
             Ok(())
         })
@@ -178,7 +185,7 @@ impl RecordsTeam {
             by
         };
         let at = self.now();
-        let event = answer_event(request, &answer, by, at);
+        let event = answer_event(request, &answer, by);
         request.state = RequestState::Answered { answer, at };
         Ok(event)
     }

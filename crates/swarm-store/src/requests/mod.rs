@@ -6,6 +6,7 @@ mod types;
 
 pub use operations::RequestQueue;
 pub(crate) use rules::{
-    Stored, answer_event, checked, not_found, notice_id, opened, repeated, require_open, sort,
+    REQUESTER_ENDED, Stored, answer_event, checked, not_found, notice_id, opened, repeated,
+    require_open, sort, without_answer,
 };
 pub use types::{AnswerLookup, NOT_ENTERED, RequestList};

@@ -63,12 +63,13 @@ pub trait RequestQueue: Send + Sync {
     /// [`StoreError::SigningKey`].
     async fn signed(&self, grant: &Grant, by: AnsweredBy) -> Result<AnsweredBy>;
 
-    /// Records that a request expired, and removes it from the queue. Returns `false` if it was
-    /// answered before, and then changes nothing.
+    /// Records that a request was withdrawn, and `why`, or without a reason that it expired, and
+    /// removes it from the queue. Returns `false` if it was answered before, and then changes
+    /// nothing.
     ///
     /// # Errors
     /// [`StoreError::RequestNotFound`].
-    async fn withdraw_request(&self, id: &RequestId) -> Result<bool>;
+    async fn withdraw_request(&self, id: &RequestId, why: Option<&'static str>) -> Result<bool>;
 
     /// Removes a request from the queue after its answer was read. Does nothing if it is already
     /// removed.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use swarm_protocol::{
     Answer, AnsweredBy, Event, Grant, LEAD_AGENT, MessageId, RequestId, RequestKind, RequestRecord,
-    RequestState, TeamName, UnixMs, input_digest,
+    RequestState, TeamName, input_digest,
 };
 
 use super::NOT_ENTERED;
@@ -26,17 +26,18 @@ pub(crate) fn opened(request: &RequestRecord) -> Event {
     }
 }
 
-/// Why a request that did not time out is recorded as expired.
-const WITHDRAWN: &str = "the requester stopped waiting";
+/// Why the open requests of a spawn that has ended are withdrawn.
+pub(crate) const REQUESTER_ENDED: &str = "the requester has ended";
 
-/// Returns the event of an answer that is given now.
-pub(crate) fn answer_event(
-    request: &RequestRecord,
-    answer: &Answer,
-    by: AnsweredBy,
-    now: UnixMs,
-) -> Event {
-    let timed_out = request.deadline.is_some_and(|deadline| now >= deadline);
+/// Returns how an open request ends without an answer: withdrawn for this reason, or expired.
+pub(crate) fn without_answer(why: Option<&str>) -> Answer {
+    why.map_or(Answer::Expired, |why| Answer::Withdrawn {
+        why: why.to_owned(),
+    })
+}
+
+/// Returns the event of an answer.
+pub(crate) fn answer_event(request: &RequestRecord, answer: &Answer, by: AnsweredBy) -> Event {
     Event::RequestAnswered {
         request: request.id.clone(),
         to: Some(request.from.clone()),
@@ -44,7 +45,7 @@ pub(crate) fn answer_event(
         always: is_always(answer),
         why: match answer {
             Answer::Denied { why } => why.as_deref().map(excerpt),
-            Answer::Expired if !timed_out => Some(WITHDRAWN.to_owned()),
+            Answer::Withdrawn { why } => Some(excerpt(why)),
             _ => None,
         },
         answers: match answer {
@@ -220,7 +221,7 @@ fn excerpt(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use swarm_protocol::MemberName;
+    use swarm_protocol::{MemberName, UnixMs};
 
     use super::*;
 
@@ -238,16 +239,8 @@ mod tests {
 
     #[test]
     fn the_journal_has_what_was_allowed_or_answered_and_why_a_request_ended() {
-        let asked = RequestRecord {
-            deadline: Some(UnixMs(9)),
-            ..of("make")
-        };
-        let of = |answer: &Answer, now: u64| match answer_event(
-            &asked,
-            answer,
-            AnsweredBy::default(),
-            UnixMs(now),
-        ) {
+        let asked = of("make");
+        let of = |answer: &Answer| match answer_event(&asked, answer, AnsweredBy::default()) {
             Event::RequestAnswered {
                 why,
                 answers,
@@ -260,15 +253,16 @@ mod tests {
             always: false,
             updated_input: Some(json!({"command": "make all"})),
         };
-        let (_, _, input) = of(&edited, 2);
+        let (_, _, input) = of(&edited);
         assert_eq!(input.as_deref(), Some(r#"{"command":"make all"}"#));
         let answers = vec!["blue".to_owned(), "2".to_owned()];
         let answered = Answer::Answered {
             answers: answers.clone(),
         };
-        assert_eq!(of(&answered, 2), (None, answers, None));
-        assert_eq!(of(&Answer::Expired, 8).0.as_deref(), Some(WITHDRAWN));
-        assert_eq!(of(&Answer::Expired, 9).0, None, "it timed out");
+        assert_eq!(of(&answered), (None, answers, None));
+        let withdrawn = without_answer(Some("a rule allows it"));
+        assert_eq!(of(&withdrawn).0.as_deref(), Some("a rule allows it"));
+        assert_eq!(of(&without_answer(None)).0, None, "it timed out");
     }
 
     #[test]
@@ -292,7 +286,7 @@ mod tests {
             (of("make"), edited, of("make"), once(), false),
             (of("make"), once(), of("make install"), once(), false),
         ] {
-            let event = answer_event(&shown, &entered, AnsweredBy::default(), UnixMs(2));
+            let event = answer_event(&shown, &entered, AnsweredBy::default());
             let state = RequestState::Answered {
                 answer: stored,
                 at: UnixMs(2),

@@ -123,16 +123,28 @@ pub(crate) fn a_withdrawn_request_leaves_the_queue_and_an_answered_one_does_not(
                 team.answer_request(&asked.id, None, Answer::once(), AnsweredBy::default());
             answer.block_on().unwrap();
         }
-        let withdrawn = team.withdraw_request(&asked.id).block_on().unwrap();
+        let withdrawn = team.withdraw_request(&asked.id, Some("a rule allows it"));
+        let withdrawn = withdrawn.block_on().unwrap();
         assert_eq!(withdrawn, !is_answered);
     }
     let left = team.requests().block_on().unwrap().requests;
     let left: Vec<&str> = left.iter().map(|request| request.id.as_str()).collect();
     assert_eq!(left, ["perm-1-b"]);
     let is_answer = |event: &&Event| matches!(event, Event::RequestAnswered { .. });
-    assert_eq!(world.events().iter().filter(is_answer).count(), 2);
+    let events = world.events();
+    assert_eq!(events.iter().filter(is_answer).count(), 2);
     let gone = RequestId::new("perm-1-a");
-    let refused = team.withdraw_request(&gone).block_on().unwrap_err();
+    let ended = events.iter().find_map(|event| match event {
+        Event::RequestAnswered {
+            request,
+            answer,
+            why,
+            ..
+        } if *request == gone => Some((answer.as_str(), why.as_deref())),
+        _ => None,
+    });
+    assert_eq!(ended, Some(("withdrawn", Some("a rule allows it"))));
+    let refused = team.withdraw_request(&gone, None).block_on().unwrap_err();
     assert!(matches!(refused, StoreError::RequestNotFound { .. }));
 }
 

@@ -49,7 +49,7 @@ pub async fn answer_request(
     Ok(record)
 }
 
-/// Returns the answer that a request got first, and when. `expired` means that it was withdrawn.
+/// Returns the answer that a request got first, in the journal's word, and when.
 /// `None` if the journal has no answer to it or cannot be read.
 pub async fn earlier_answer(team: &dyn Team, id: &RequestId) -> Option<(String, UnixMs)> {
     let events = team.events().await.ok()?.entries;
@@ -106,7 +106,7 @@ fn answer_frame(record: &RequestRecord) -> Option<ControlFrame> {
         return None;
     };
     let request_id = record.id.clone();
-    let allow = !matches!(answer, Answer::Denied { .. } | Answer::Expired);
+    let allow = answer.is_grant();
     Some(match &record.request {
         RequestKind::Permission {
             tool,
@@ -154,6 +154,7 @@ fn permission_result(request: &RequestKind, answer: &Answer) -> PermissionResult
                 error: TIMED_OUT.to_owned(),
             };
         }
+        Answer::Withdrawn { why } => return PermissionResult::Error { error: why.clone() },
         Answer::Approved {
             always,
             updated_input,
@@ -184,6 +185,7 @@ pub(super) fn plan_feedback(answer: &Answer) -> Option<String> {
         Answer::Answered { answers } => Some(answers.join("\n")),
         Answer::Denied { why } => Some(why.clone().unwrap_or_else(|| NEEDS_REVISION.to_owned())),
         Answer::Expired => Some(TIMED_OUT.to_owned()),
+        Answer::Withdrawn { why } => Some(why.clone()),
     }
 }
 

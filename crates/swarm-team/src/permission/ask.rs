@@ -9,7 +9,6 @@ use swarm_protocol::{
     RequestId, RequestRecord, UnixMs,
 };
 use swarm_store::{AnswerLookup, Draft, StoreError, Team};
-use tokio_util::sync::CancellationToken;
 
 use super::answer::TIMED_OUT;
 use super::outcome;
@@ -69,7 +68,8 @@ pub trait ChangeSignal: Send {
 
 /// Waits for the answer to an open request. It is valid if a command has recorded it in the team's
 /// journal; a response by mail alone is valid only if another program leads, and only for this
-/// request. After `timeout` the request is denied; on `cancel` it is withdrawn if it has no answer.
+/// request. After `timeout` the request is denied; if `withdrawn` resolves first, it is withdrawn for
+/// that reason.
 ///
 /// # Errors
 /// Errors of the store.
@@ -79,8 +79,9 @@ pub async fn wait_for_answer(
     open: &OpenRequest,
     wake: &mut dyn ChangeSignal,
     timeout: impl Into<Option<Duration>>,
-    cancel: &CancellationToken,
+    withdrawn: impl Future<Output = &'static str> + Send,
 ) -> Result<PermissionOutcome, StoreError> {
+    tokio::pin!(withdrawn);
     // A deadline that overflows the clock counts as none.
     let deadline = timeout
         .into()
@@ -93,23 +94,24 @@ pub async fn wait_for_answer(
         }
         tokio::select! {
             biased;
-            () = cancel.cancelled() => {
-                let withdrawn = PermissionOutcome::unanswered("the request was withdrawn");
-                if team.withdraw_request(id).await? {
+            why = &mut withdrawn => {
+                let withdrawn = format!("the request was withdrawn: {why}");
+                let withdrawn = PermissionOutcome::unanswered(withdrawn);
+                if team.withdraw_request(id, Some(why)).await? {
                     return Ok(withdrawn);
                 }
                 // It was answered before.
                 if let Some(answer) = answered(context, team, open, &mut copies).await? {
                     return Ok(answer);
                 }
-                if !team.withdraw_request(id).await? {
+                if !team.withdraw_request(id, Some(why)).await? {
                     team.close_request(id).await?;
                 }
                 return Ok(withdrawn);
             }
             () = until(deadline) => {
                 // It may be answered concurrently; the first recorded answer wins.
-                if team.withdraw_request(id).await? {
+                if team.withdraw_request(id, None).await? {
                     return Ok(PermissionOutcome::unanswered(TIMED_OUT));
                 }
             }

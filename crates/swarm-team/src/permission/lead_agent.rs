@@ -111,8 +111,8 @@ async fn open_request_of(
         Ok(record) => record,
         Err(error) => {
             return Err(match earlier_answer(&*team, id).await {
-                Some((answer, _)) if answer == "expired" => {
-                    format!("request {id} was withdrawn: nobody waits for an answer")
+                Some((answer, _)) if matches!(answer.as_str(), "expired" | "withdrawn") => {
+                    format!("request {id} is {answer}: nobody waits for an answer")
                 }
                 Some((answer, _)) => {
                     format!("request {id} is already {answer}, and the first answer counts")

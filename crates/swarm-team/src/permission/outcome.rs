@@ -57,6 +57,7 @@ pub(super) fn recorded(
         }
         Answer::Denied { why } => PermissionOutcome::deny(why.as_deref().unwrap_or(DENIED)),
         Answer::Expired => PermissionOutcome::deny(TIMED_OUT),
+        Answer::Withdrawn { why } => PermissionOutcome::deny(why),
     })
 }
 
@@ -64,7 +65,7 @@ pub(super) fn recorded(
 fn planned(answer: &Answer, request: &PermissionRequest) -> PermissionOutcome {
     let feedback = plan_feedback(answer);
     match answer {
-        Answer::Denied { .. } | Answer::Expired => {
+        Answer::Denied { .. } | Answer::Expired | Answer::Withdrawn { .. } => {
             PermissionOutcome::deny(feedback.unwrap_or_default())
         }
         Answer::Approved { updated_input, .. } => {

@@ -1,5 +1,6 @@
 //! Plans that wait for approval.
 
+use std::future::pending;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -46,8 +47,8 @@ fn put_forward(context: &MemberContext, world: &World, plan: &str) -> OpenReques
 
 /// Reads the outcome of an answered request.
 async fn heard(context: &MemberContext, world: &World, open: &OpenRequest) -> PermissionOutcome {
-    let (files, cancel) = (world.files(), CancellationToken::new());
-    wait_for_answer(context, &*files, open, &mut Asleep, None, &cancel)
+    let files = world.files();
+    wait_for_answer(context, &*files, open, &mut Asleep, None, pending())
         .await
         .unwrap()
 }
@@ -154,10 +155,9 @@ async fn an_edited_call_counts_only_as_it_was_entered_in_the_journal() {
     let mut record: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     record["state"]["answer"]["updated_input"] = json!({"plan": "# Break it"});
     std::fs::write(&file, record.to_string()).unwrap();
-    let cancel = CancellationToken::new();
     let files = world.files();
     let mut asleep = Asleep;
-    let waiting = wait_for_answer(&bob, &*files, &open, &mut asleep, None, &cancel);
+    let waiting = wait_for_answer(&bob, &*files, &open, &mut asleep, None, pending());
     tokio::select! {
         biased;
         answer = waiting => panic!("{answer:?}"),

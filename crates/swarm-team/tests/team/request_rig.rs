@@ -103,7 +103,19 @@ pub(crate) async fn wait_for(
     timeout: Duration,
     cancel: &CancellationToken,
 ) -> Result<PermissionOutcome, StoreError> {
-    wait_for_answer(context, &*world.files(), open, &mut bell, timeout, cancel).await
+    let withdrawn = async {
+        cancel.cancelled().await;
+        "the turn was interrupted"
+    };
+    wait_for_answer(
+        context,
+        &*world.files(),
+        open,
+        &mut bell,
+        timeout,
+        withdrawn,
+    )
+    .await
 }
 
 /// Checks for an answer once.

@@ -230,14 +230,14 @@ fn explained(app: &App, team: &dyn Team, error: StoreError) -> Failure {
         return error.into();
     };
     let ago = age(app.clock.now(), at);
-    let message = if answer == "expired" {
-        format!(
-            "request `{id}` was withdrawn {ago} ago: it timed out, or the requester stopped waiting"
-        )
-    } else {
-        format!(
+    let message = match answer.as_str() {
+        "expired" => format!("request `{id}` timed out {ago} ago"),
+        "withdrawn" => {
+            format!("request `{id}` was withdrawn {ago} ago: nobody waits for an answer")
+        }
+        _ => format!(
             "request `{id}` was already {answer} {ago} ago, by another person or from another shell"
-        )
+        ),
     };
     Failure::conflict(message)
         .with_hint("nothing was changed; run `swarm requests` to list pending requests")

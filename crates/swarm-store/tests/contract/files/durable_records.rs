@@ -57,7 +57,8 @@ fn requests_are_on_disk_and_so_is_their_end() {
         });
         assert_durable(&world, || {
             if is_withdrawn {
-                assert!(team.withdraw_request(&opened.id).block_on().unwrap());
+                let withdrawn = team.withdraw_request(&opened.id, None);
+                assert!(withdrawn.block_on().unwrap());
             } else {
                 team.close_request(&opened.id).block_on().unwrap();
             }
