@@ -57,6 +57,11 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     /// control characters.
     fn one_line(&self, input: &Value) -> String;
 
+    /// Validates the names and types of a call's parameters. The error is a message for the model.
+    fn check_parameters(&self, _input: &Value) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Validates a call before permission is requested. The error is a message for the model.
     fn check(&self, _input: &Value, _ctx: &ToolContext) -> Result<(), String> {
         Ok(())

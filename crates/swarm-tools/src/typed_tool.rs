@@ -114,6 +114,10 @@ impl<T: TypedTool> Tool for T {
         TypedTool::one_line(self, input)
     }
 
+    fn check_parameters(&self, input: &Value) -> Result<(), String> {
+        parse::<T::Parameters>(T::NAME, input.clone()).map(drop)
+    }
+
     fn check(&self, input: &Value, ctx: &ToolContext) -> Result<(), String> {
         TypedTool::check(self, input, ctx)
     }

@@ -284,12 +284,14 @@ fn a_call_can_be_edited_on_approval_and_all_requests_be_answered_together() {
     });
     spawn_bob(&world, "default");
     waiting(&world);
-    world
-        .swarm(&["approve", "p1", "--input", "[]", "--json"])
-        .error(2);
-    world
-        .swarm(&["approve", "p1", "--input", r#"{"command": "touch other"}"#])
-        .ok();
+    for input in ["[]", r#"{"foo": 1}"#] {
+        world
+            .swarm(&["approve", "p1", "--input", input, "--json"])
+            .error(2);
+    }
+    let changed = ["approve", "p1", "--input", r#"{"command": "touch other"}"#];
+    let told = world.swarm(&changed).ok().stdout.clone();
+    assert!(told.contains("touch other (p1)"), "{told}");
     world.wait_for("the second request", || {
         (world.team("demo").requests().first()?["number"] == 2).then_some(())
     });

@@ -5,7 +5,7 @@ use swarm_protocol::{Answer, AnsweredBy, ErrorKind, RequestKind, RequestRecord, 
 use swarm_store::{BlockOn as _, StoreError, Team};
 use swarm_team::{answer_request, earlier_answer};
 
-use super::edit::edited;
+use super::edit::{changed_call, edited};
 use super::list::pending;
 use super::text::{self, granted, what};
 use super::which::{Named, named};
@@ -245,6 +245,17 @@ fn explained(app: &App, team: &dyn Team, error: StoreError) -> Failure {
 
 fn show(app: &App, record: &RequestRecord, verdict: &str, more: &str) -> Result<()> {
     let id = record.short();
-    let line = format!("{} {verdict}: {} ({id}){more}", record.from, what(record));
+    let call = match &record.state {
+        RequestState::Answered {
+            answer:
+                Answer::Approved {
+                    updated_input: Some(input),
+                    ..
+                },
+            ..
+        } => changed_call(&record.request, input),
+        _ => what(record),
+    };
+    let line = format!("{} {verdict}: {call} ({id}){more}", record.from);
     app.out.result(record, &line)
 }
