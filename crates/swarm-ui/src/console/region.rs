@@ -128,7 +128,9 @@ impl Inner {
 
     /// Returns why the keys of the dialog are typed into the input line.
     fn blocked_dialog(&self) -> Option<String> {
-        (self.dialog.is_some() && !self.line.is_empty() && !self.is_explaining())
+        let open = self.dialog.as_ref()?;
+        let has_keys = !open.dialog.choices.is_empty() || open.form.is_some();
+        (has_keys && !self.line.is_empty() && !self.is_explaining())
             .then(|| "clear the line (Ctrl-C) to answer with a key".to_owned())
     }
 }

@@ -271,6 +271,21 @@ fn a_dialog_in_a_small_pane_shows_fewer_details() {
 }
 
 #[test]
+fn a_dialog_without_keys_does_not_ask_to_clear_the_line() {
+    let screen = Screen::default();
+    let console = console(&screen, &Screen::default());
+    let dialog = Dialog {
+        choices: Vec::new(),
+        ..question()
+    };
+    console.ask(Some(dialog), Duration::ZERO);
+    assert_eq!(console.key(Key::Text("y".to_owned())), None);
+    let rows = shown(&screen);
+    assert!(rows.ends_with("bob > y"), "{rows}");
+    assert!(!rows.contains("clear the line"), "{rows}");
+}
+
+#[test]
 fn a_key_that_was_typed_before_a_dialog_appeared_does_not_answer_it() {
     let screen = Screen::default();
     let console = console(&screen, &Screen::default());
