@@ -17,18 +17,18 @@ const WITH_SUBCOMMANDS: [&str; 16] = [
 /// Programs with a subcommand `run` that takes a script name: `npm run build`.
 const RUNNERS: [&str; 3] = ["npm", "pnpm", "yarn"];
 
-/// Words with which parts of loops and conditions begin. Rules for such parts are of no use: they
-/// allow neither the loop with other values nor the command outside of it.
-const OF_COMPOUND: [&str; 14] = [
-    "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "select", "then",
-    "until", "while",
+/// Words with which parts of loops, conditions and groups begin. Rules for such parts are of no use:
+/// they allow neither the loop with other values nor the command outside of it.
+const OF_COMPOUND: [&str; 17] = [
+    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
+    "select", "then", "until", "while", "{", "}",
 ];
 
 /// Maximum length in characters of a command that is suggested literally.
 const LONGEST_EXACT: usize = 200;
 
-/// Suggests rules for the parts of a command line without an allow rule; without parts, or for a loop
-/// or a condition, for exactly the whole command line.
+/// Suggests rules for the parts of a command line without an allow rule; without parts, or for a
+/// loop, a condition or a group, for exactly the whole command line.
 pub(crate) fn for_command(command: &str, missing: &[String]) -> Vec<Suggestion> {
     let mut rules: Vec<RuleValue> = Vec::new();
     let command = command.trim();

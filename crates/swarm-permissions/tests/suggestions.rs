@@ -56,12 +56,16 @@ fn suggestions_have_the_format_of_messages() {
         suggestions("Bash", json!({"command": "git -C x push"})),
         bash_rule("git -C x push")
     );
-    // Parts of a loop are not commands.
-    let looped = "for i in 1 2; do touch x$i; done";
-    assert_eq!(
-        suggestions("Bash", json!({"command": looped})),
-        bash_rule(looped)
-    );
+    // Parts of a loop or a group are not commands.
+    for compound in [
+        "for i in 1 2; do touch x$i; done",
+        "{ touch a9; touch b9; }",
+    ] {
+        assert_eq!(
+            suggestions("Bash", json!({"command": compound})),
+            bash_rule(compound)
+        );
+    }
     // A prefix with a special character would match something else.
     assert_eq!(
         suggestions("Bash", json!({"command": "cargo te[s]t x"})),
