@@ -53,7 +53,7 @@ fn refusal(command: &str, rest: &[String], facts: &dyn GitFacts, depth: usize) -
             .then(|| deletion_refusal(command, facts))
             .flatten(),
         "bisect" if moves_head(command, rest, facts) => {
-            head_refusal(command, facts).or_else(|| bisect_refusal(facts))
+            bisect_refusal(facts).or_else(|| head_refusal(command, facts))
         }
         "switch" | "checkout" | "symbolic-ref" if moves_head(command, rest, facts) => {
             head_refusal(command, facts)
@@ -115,10 +115,17 @@ fn deletion_refusal(command: &str, facts: &dyn GitFacts) -> Option<String> {
 /// `git bisect start` deletes refs first, even if there are none.
 fn bisect_refusal(facts: &dyn GitFacts) -> Option<String> {
     (facts.sandboxed() && facts.place() != GitPlace::Elsewhere).then(|| {
-        "`git bisect` does not work in the sandbox, because git would have to write next to the repository's \
-        configuration. List the commits with `git log --oneline GOOD..BAD`, check one of them out with \
-        `git switch --detach COMMIT`, test it, and halve the list yourself."
-            .to_owned()
+        // Only there can it check out commits.
+        let first = if facts.place() == GitPlace::SharedTree {
+            "Ask the team lead for your own worktree. There, list"
+        } else {
+            "List"
+        };
+        format!(
+            "`git bisect` does not work in the sandbox, because git would have to write next to the repository's \
+            configuration. {first} the commits with `git log --oneline GOOD..BAD`, check one of them out with \
+            `git switch --detach COMMIT`, test it, and halve the list yourself."
+        )
     })
 }
 
@@ -184,7 +191,10 @@ fn moves_head(command: &str, rest: &[String], facts: &dyn GitFacts) -> bool {
     }
     match command {
         "checkout" => checkout_moves_head(rest, facts),
-        "bisect" => !matches!(words.as_slice(), ["log" | "view" | "visualize", ..] | []),
+        "bisect" => !matches!(
+            words.as_slice(),
+            ["help" | "log" | "terms" | "view" | "visualize", ..] | []
+        ),
         "symbolic-ref" => words.iter().filter(|word| !word.starts_with('-')).count() > 1,
         _ => true,
     }

@@ -1,6 +1,7 @@
 use super::*;
 
-struct Known(GitPlace);
+/// A place, and whether the command runs in the sandbox.
+struct Known(GitPlace, bool);
 
 impl GitFacts for Known {
     fn place(&self) -> GitPlace {
@@ -22,7 +23,7 @@ impl GitFacts for Known {
         !rest.iter().any(|word| word == "clean")
     }
     fn sandboxed(&self) -> bool {
-        self.0 == GitPlace::OwnTree
+        self.1
     }
     fn alias(&self, word: &str) -> Option<String> {
         match word {
@@ -38,7 +39,7 @@ impl GitFacts for Known {
 
 fn refused(line: &str, place: GitPlace) -> bool {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    git_refusal(&words, &Known(place)).is_some()
+    git_refusal(&words, &Known(place, place == GitPlace::OwnTree)).is_some()
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn aliases_are_expanded_to_their_command() {
         ("--version", None),
     ] {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let command = git_command(&words, &Known(GitPlace::OwnTree));
+        let command = git_command(&words, &Known(GitPlace::OwnTree, true));
         assert_eq!(command.as_deref(), expected, "{line}");
     }
 }
@@ -145,8 +146,16 @@ fn a_bisection_is_refused_in_a_shared_checkout_and_in_the_sandbox() {
         assert!(refused(line, GitPlace::OwnTree), "{line}");
         assert!(!refused(line, GitPlace::Elsewhere), "{line}");
     }
-    for line in ["bisect log", "bisect --help"] {
+    for line in ["bisect log", "bisect terms", "bisect help", "bisect --help"] {
         assert!(!refused(line, GitPlace::OwnTree), "{line}");
+        assert!(!refused(line, GitPlace::SharedTree), "{line}");
+    }
+    // What helps in a worktree is not done in a shared checkout.
+    for (place, asks_for_a_worktree) in [(GitPlace::SharedTree, true), (GitPlace::OwnTree, false)] {
+        let words = ["bisect".to_owned(), "start".to_owned()];
+        let why = git_refusal(&words, &Known(place, true)).unwrap();
+        assert!(why.contains("git switch --detach"), "{why}");
+        assert_eq!(why.contains("your own worktree"), asks_for_a_worktree);
     }
 }
 
