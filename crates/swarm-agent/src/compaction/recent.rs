@@ -1,5 +1,7 @@
 //! The agent's current work, derived from its tool calls.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use swarm_model::ContentBlock;
 use swarm_protocol::PLAN_TOOL;
@@ -14,8 +16,8 @@ pub(crate) struct Recent {
     todos: Vec<Value>,
     /// The plan that was approved last, as it was approved.
     plan: Option<String>,
-    /// The plan that was submitted last, with the id of its call.
-    submitted: Option<(String, String)>,
+    /// The submitted plans without a result, by the ids of their calls.
+    submitted: HashMap<String, String>,
     /// Paths as the model wrote them, latest last.
     files: Vec<String>,
 }
@@ -36,16 +38,11 @@ impl Recent {
 
     /// Returns whether [`Self::record`] needs the result of a call.
     pub(crate) fn needs_result(&self, id: &str) -> bool {
-        let submitted = self.submitted.as_ref();
-        submitted.is_some_and(|(submitted, _)| submitted == id)
+        self.submitted.contains_key(id)
     }
 
     fn record_result(&mut self, id: &str, content: &str, is_error: bool) {
-        if !self.needs_result(id) {
-            return;
-        }
-        let submitted = self.submitted.take();
-        if let Some((_, plan)) = submitted.filter(|_| !is_error) {
+        if let Some(plan) = self.submitted.remove(id).filter(|_| !is_error) {
             self.plan = Some(changed_plan(content).map_or(plan, str::to_owned));
         }
     }
@@ -58,8 +55,9 @@ impl Recent {
                 }
             }
             PLAN_TOOL => {
-                let plan = input["plan"].as_str();
-                self.submitted = plan.map(|plan| (id.to_owned(), plan.to_owned()));
+                if let Some(plan) = input["plan"].as_str() {
+                    self.submitted.insert(id.to_owned(), plan.to_owned());
+                }
             }
             "Read" | "Edit" | "Write" => {
                 if let Some(path) = input["file_path"].as_str() {
@@ -156,6 +154,27 @@ mod tests {
             Some("# New"),
             "the approved plan is still valid"
         );
+    }
+
+    #[test]
+    fn the_approved_plan_of_several_in_one_response_is_kept() {
+        let mut recent = Recent::default();
+        for (id, plan) in [("toolu_1", "# First"), ("toolu_2", "# Second")] {
+            recent.record(&ContentBlock::ToolUse {
+                id: id.into(),
+                name: PLAN_TOOL.into(),
+                input: json!({ "plan": plan }),
+            });
+        }
+        for (id, is_error) in [("toolu_1", false), ("toolu_2", true)] {
+            assert!(recent.needs_result(id));
+            recent.record(&ContentBlock::ToolResult {
+                tool_use_id: id.into(),
+                content: "The plan is approved.".into(),
+                is_error,
+            });
+        }
+        assert_eq!(recent.plan(), Some("# First"));
     }
 
     #[test]

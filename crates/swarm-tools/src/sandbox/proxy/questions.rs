@@ -43,8 +43,8 @@ struct OpenQuestion {
 
 impl HostQuestions {
     /// Asks the user whether commands may reach a host, once. `None` if nobody answered this time,
-    /// nobody is present (no `call`), or too many questions are open. The question is withdrawn when the last future that waits for it
-    /// is dropped: the command has ended or closed its connection.
+    /// nobody is present (no `call`), or too many questions are open. The question is withdrawn when
+    /// the last future that waits for it is dropped: the command has ended or closed its connection.
     pub(super) async fn answer(
         self: &Arc<Self>,
         host: String,
