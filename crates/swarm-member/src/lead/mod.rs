@@ -2,6 +2,7 @@
 
 mod assemble;
 mod collisions;
+mod earlier_requests;
 mod end_deadline;
 mod listen;
 mod mail;

@@ -62,6 +62,25 @@ async fn a_question_of_a_member_is_shown_to_the_person_once() {
     assert_eq!(events.asked().len(), 1);
 }
 
+#[tokio::test]
+async fn the_lead_reads_why_a_request_was_withdrawn() {
+    let world = World::new();
+    let (mail, _events) = mail(&world);
+    world.join("bob");
+    let record = open_record(&world, "perm-1-abcdefg", "Bash make install");
+    send(&world, question("bob"));
+    assert!(mail.handler.take().await.unwrap().is_empty());
+    let why = Some("a changed rule or mode decided it");
+    let withdrawn = world.crew().withdraw_request(&record.id, why).await;
+    assert!(withdrawn.unwrap());
+    let notes = mail.handler.notes().await.into_iter();
+    let notes: Vec<_> = notes.map(|note| note.text).collect();
+    assert!(
+        notes[0].contains("was withdrawn: a changed rule or mode decided it"),
+        "{notes:?}"
+    );
+}
+
 /// The frame of a member about bob's request.
 fn question(member: &str) -> Draft {
     let frame = ControlFrame::PermissionRequest(PermissionRequestFrame {

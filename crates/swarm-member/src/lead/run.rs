@@ -21,6 +21,7 @@ use crate::member_loop::END_HOOKS;
 use crate::role::MemberLoop;
 
 use super::assemble::{assemble, start_mcp};
+use super::earlier_requests::end_requests_of_earlier_leads;
 use super::report::{Outcome, RunReport};
 use super::role::LeadRole;
 use super::run_end::{
@@ -83,6 +84,7 @@ async fn run(
             parts.spawn_context.team(team).clean_up_after_lead().await?;
             leadership.take_over(team.clone())?;
             let team = parts.spawn_context.store.team(team);
+            end_requests_of_earlier_leads(&*team, parts.spawn_context.spawn_id).await?;
             // A person has granted them to the team.
             let key = team.verify_key().await?;
             parts.rules.extend(team_rules(&*team, key.as_ref()).await?);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use swarm_model::ModelError;
 use swarm_permissions::HookSettings;
-use swarm_protocol::{MemberName, NewTask};
+use swarm_protocol::{MemberName, NewTask, RequestId, RequestKind, RequestRecord, SpawnId, UnixMs};
 use swarm_store::{Actor, BlockOn as _};
 use swarm_supervisor::implicit_team_name;
 use swarm_testkit::{Events, Reply, call, heard, say, team, until};
@@ -238,6 +238,16 @@ async fn an_interactive_lead_that_takes_over_a_team_asks_its_model_nothing_befor
 {
     let mut run = Run::new();
     run.world.create_team();
+    let kind = RequestKind::Sandbox {
+        host: "a.example".to_owned(),
+    };
+    let id = RequestId::new("sandbox-1-abcdefg");
+    let of_earlier_lead = RequestRecord {
+        spawn_id: Some(SpawnId::random()),
+        ..RequestRecord::open(id, MemberName::lead(), kind, UnixMs(1))
+    };
+    let opened = run.world.crew().open_request(of_earlier_lead, None).await;
+    opened.unwrap();
     let person = run.terminal();
     run.parts.is_interactive = true;
     run.parts.team = Some(team());
@@ -256,6 +266,8 @@ async fn an_interactive_lead_that_takes_over_a_team_asks_its_model_nothing_befor
     })
     .await;
     assert_eq!(model.asked(), 0);
+    let left = world.crew().requests().await.unwrap().requests;
+    assert!(left.is_empty(), "{left:?}");
     person
         .send(PaneInput::Line("where were we?".into()))
         .unwrap();
