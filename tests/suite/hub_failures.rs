@@ -25,6 +25,15 @@ fn member(machine: &World, name: &str) -> Value {
     found.cloned().unwrap_or_default()
 }
 
+/// The process of a member, which runs on this machine.
+fn pid_of(machine: &World, name: &str) -> Pid {
+    let life = format!("teams/demo/swarm/members/{name}/life");
+    let life = fs::read(machine.root().join(life)).unwrap();
+    let life: Value = serde_json::from_slice(&life).unwrap();
+    let pid = i32::try_from(life["pid"].as_i64().unwrap()).unwrap();
+    Pid::from_raw(pid).unwrap()
+}
+
 #[test]
 fn lost_members_are_noticed_and_one_that_was_cut_off_parks_and_continues_with_nothing_twice() {
     if !has_server() {
@@ -61,12 +70,10 @@ fn lost_members_are_noticed_and_one_that_was_cut_off_parks_and_continues_with_no
     let told = refused["message"].as_str().unwrap();
     assert!(told.contains("with another config directory"), "{told}");
 
-    let eve = second.root().join("teams/demo/swarm/members/eve/life");
-    let eve: Value = serde_json::from_slice(&std::fs::read(eve).unwrap()).unwrap();
-    let eve = i32::try_from(eve["pid"].as_i64().unwrap()).unwrap();
+    let eve = pid_of(&second, "eve");
     let began = Instant::now();
     link.cut();
-    kill_process(Pid::from_raw(eve).unwrap(), Signal::KILL).unwrap();
+    kill_process(eve, Signal::KILL).unwrap();
     for name in ["bob", "eve"] {
         first.wait_until("it is lost", || member(&first, name)["state"] == "dead");
     }
@@ -106,6 +113,47 @@ fn lost_members_are_noticed_and_one_that_was_cut_off_parks_and_continues_with_no
     second.swarm(&["kill", "bob"]).ok();
     first.swarm(&["team", "delete", "demo", "--force"]).ok();
     wait_for_no_process(&second);
+}
+
+#[test]
+fn what_a_frozen_member_has_started_ends_with_its_lease_and_its_process_does_not() {
+    if !has_server() {
+        return not_proven("nats-server is not installed");
+    }
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.news_has("work for long") {
+            Reply::tool("t1", "Bash", json!({"command": LONG}))
+        } else {
+            Reply::text("done")
+        }
+    });
+    let world = world().with_api(&api);
+    let server = NatsServer::start(&world.directory().join("nats"), &[]);
+    world
+        .swarm(&["team", "create", "demo", "--hub", &server.url()])
+        .ok();
+    spawn_over(&world, "bob");
+    world.wait_until("bob is idle", || member(&world, "bob")["state"] == "idle");
+    world.swarm(&["send", "bob", "work for long"]).ok();
+    let project = world.project();
+    world.wait_until("the call runs", || project.join("started").exists());
+    let bob = pid_of(&world, "bob");
+    kill_process(bob, Signal::STOP).unwrap();
+    world.wait_until("he is lost", || member(&world, "bob")["state"] == "dead");
+    let lock = File::open(project.join("lock")).unwrap();
+    world.wait_until("the call has ended", || lock.try_lock().is_ok());
+    let listed = world.swarm(&["ps", "--json"]).json();
+    let its = |one: &&Value| one["pid"] == bob.as_raw_nonzero().get();
+    let bob = listed.as_array().and_then(|all| all.iter().find(its));
+    assert_eq!(
+        bob.map(|bob| &bob["frozen"]),
+        Some(&true.into()),
+        "{listed}"
+    );
+
+    world.swarm(&["kill", "bob"]).ok();
+    world.swarm(&["team", "delete", "demo", "--force"]).ok();
+    wait_for_no_process(&world);
 }
 
 #[test]

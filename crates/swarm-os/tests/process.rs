@@ -188,6 +188,23 @@ async fn a_known_process_is_terminated_with_its_descendants_without_a_mark() {
     child.wait().unwrap();
 }
 
+#[tokio::test]
+async fn a_spared_process_is_not_terminated_unlike_its_descendants() {
+    let mark = mark("spared");
+    let mut child = start(&mark, "sleep 1017 & sleep 1018 & wait; exec sleep 1019");
+    until(|| count(&mark) == 3);
+    let target = Target {
+        marks: vec![(MARK.to_owned(), mark.clone())],
+        spared: known(i32::try_from(child.id()).unwrap()).into(),
+        ..Target::default()
+    };
+    let ended = process::end(target, Duration::from_secs(20)).await;
+    assert_eq!((ended.found, ended.left), (2, 0), "{ended:?}");
+    assert_eq!(child.try_wait().unwrap(), None);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 fn known(pid: i32) -> Process {
     Process::running(pid.cast_unsigned()).unwrap()
 }

@@ -8,18 +8,28 @@ use swarm_protocol::{Member, MemberName, SpawnId};
 use swarm_store::{BlockOn as _, NewMember, ReconcileReport, StoreError, Team, TeamView};
 
 use crate::SpawnOrder;
-use crate::marked::{parks_here, processes_of_members};
+use crate::marked::processes_of_members;
 
 /// Grace period for the processes of a former spawn to exit.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 
 /// Terminates processes of former spawns: what a dead member's shell left running, and what a dead
 /// spawner had started. All together, so that the process list is scanned once.
-fn clean_up_after(team: &Arc<dyn Team>, spawns: &[(&MemberName, SpawnId)]) {
+fn clean_up_after(
+    team: &Arc<dyn Team>,
+    undone: &[(&MemberName, SpawnId)],
+    died: &[(&MemberName, SpawnId)],
+) {
+    let spawns = [undone, died].concat();
     if spawns.is_empty() {
         return;
     }
-    let target = processes_of_members(team, spawns.iter().copied());
+    let mut target = processes_of_members(team, spawns);
+    if team.is_remote() {
+        // A member that has only lost its lease keeps the conversation, and parks. What it has started
+        // must stop, because its tasks may have another owner.
+        target.spared = processes_of_members(team, died.iter().copied()).processes;
+    }
     let ended = process::end_blocking(&target, LEFTOVER_GRACE);
     if ended.left > 0 {
         tracing::error!(team = %team.name(), left = ended.left, "processes of former spawns are still running");
@@ -77,8 +87,7 @@ pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, Sto
     reserved
 }
 
-/// Cleans up processes and order files of dead members and rolled back spawns. The process of a member that has only
-/// lost its lease keeps the conversation, and is not terminated.
+/// Cleans up processes and order files of dead members and rolled back spawns.
 fn attend(team: &Arc<dyn Team>, done: &ReconcileReport) {
     for undone in &done.rolled_back {
         // The spawner died, perhaps before the child read its order, which contains keys.
@@ -88,9 +97,12 @@ fn attend(team: &Arc<dyn Team>, done: &ReconcileReport) {
         }
     }
     let undone = done.rolled_back.iter();
-    let undone = undone.map(|undone| (&undone.member, undone.spawn_id));
+    let undone: Vec<_> = undone
+        .map(|undone| (&undone.member, undone.spawn_id))
+        .collect();
     let died = done.died.iter().filter(|departure| !departure.in_order);
-    let died = died.map(|departure| (&departure.member, departure.spawn_id));
-    let died = died.filter(|(member, spawn_id)| !parks_here(&**team, member, *spawn_id));
-    clean_up_after(team, &undone.chain(died).collect::<Vec<_>>());
+    let died: Vec<_> = died
+        .map(|departure| (&departure.member, departure.spawn_id))
+        .collect();
+    clean_up_after(team, &undone, &died);
 }

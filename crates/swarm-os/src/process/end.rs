@@ -43,6 +43,8 @@ pub struct Target {
     /// Processes known by pid and start time, even if their environment cannot be read. The calling
     /// process stands for its descendants only.
     pub processes: KnownProcesses,
+    /// Processes that are not terminated themselves if they are selected, unlike their descendants.
+    pub spared: KnownProcesses,
     /// Spares marked processes with another identity: a mark is copied together with the files that
     /// contain it, and then also marks processes of the copy.
     pub identity: Option<Identity>,
@@ -306,10 +308,12 @@ fn select(
         );
         roots.insert(group);
     }
+    let spared = target.spared.now();
     table::family(table, &roots)
         .into_iter()
         .filter(|pid| *pid != own)
         .filter_map(|pid| table.get(&pid))
+        .filter(|stat| !spared.contains(&stat.process))
         .filter(|stat| !is_closing_namespace(stat))
         .filter_map(|stat| {
             let pidfd = stat.process.pidfd(PidfdFlags::empty()).ok()??;
