@@ -151,7 +151,8 @@ fn what_a_frozen_member_has_started_ends_with_its_lease_and_its_process_does_not
         "{listed}"
     );
 
-    world.swarm(&["kill", "bob"]).ok();
+    let killed = world.swarm(&["kill", "bob", "--json"]).json();
+    assert_eq!(killed["outcome"], "killed", "{killed}");
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
     wait_for_no_process(&world);
 }

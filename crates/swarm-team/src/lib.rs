@@ -41,8 +41,8 @@ pub use effects::{reconcile, reconcile_and_view, reserve};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, sort_mail, speaker};
 pub use marked::{
-    MemberProcess, life_holders, processes_of_members, processes_of_spawn, processes_of_spawns,
-    working_directories,
+    MemberProcess, life_holders, parks_here, processes_of_members, processes_of_spawn,
+    processes_of_spawns, working_directories,
 };
 pub use member_hooks::member_hooks;
 pub use member_spec::{

@@ -125,6 +125,14 @@ fn holder_of(team: &dyn Team, name: MemberName) -> Option<(LifeKind, MemberProce
     (record.pid_space == pid_space()).then_some((record.kind, holder))
 }
 
+/// Returns whether the process of a spawn that counts as dead runs on this machine: it has lost its lease on
+/// a server, and parks.
+pub fn parks_here(team: &dyn Team, name: &MemberName, spawn_id: SpawnId) -> bool {
+    team.is_remote()
+        && holder_of(team, name.clone())
+            .is_some_and(|(kind, holder)| kind == LifeKind::Process && holder.spawn_id == spawn_id)
+}
+
 /// Returns the processes of the running members and of the lead, with their recorded working
 /// directories, which cannot be read from `/proc`.
 ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 use swarm_os::Liveness;
 use swarm_protocol::{Event, Member, MemberName, PERSON, RequestId, SpawnId, UnixMs};
 use swarm_store::Team;
-use swarm_team::SpawnOrder;
+use swarm_team::{SpawnOrder, parks_here};
 
 use super::{StopOptions, StopOutcome, StopReport};
 use crate::{LeadError, SupervisedMember};
@@ -76,10 +76,12 @@ impl SupervisedMember<'_> {
             }
             return Ok(report);
         }
-        let dead = self.dead_entry()?;
-        let outcome = match dead.and_then(|dead| dead.spawn_id()) {
-            Some(dead) if dead == spawn_id => StopOutcome::AlreadyGone,
-            _ => StopOutcome::Killed,
+        let dead = self.dead_entry()?.and_then(|dead| dead.spawn_id());
+        let was_gone = dead == Some(spawn_id) && !parks_here(&*self.files(), self.name, spawn_id);
+        let outcome = if was_gone {
+            StopOutcome::AlreadyGone
+        } else {
+            StopOutcome::Killed
         };
         self.end_processes(spawn_id, Duration::ZERO).await?;
         self.finish(spawn_id, outcome, Duration::ZERO).await

@@ -3,7 +3,7 @@
 use swarm_os::{Liveness, OsError};
 use swarm_protocol::{ControlFrame, MemberName, RequestId, SpawnId};
 use swarm_store::{BlockOn as _, StoreError, Topic};
-use swarm_team::{ShutdownAsk, request_shutdown};
+use swarm_team::{ShutdownAsk, parks_here, request_shutdown};
 
 use super::{StopOptions, StopOutcome, StopReport};
 use crate::{LeadError, SupervisedMember};
@@ -35,6 +35,11 @@ impl SupervisedMember<'_> {
                 }
                 asked => asked?,
             },
+            // It can no longer answer a request.
+            Liveness::Dead if parks_here(&*self.files(), self.name, spawn_id) => {
+                self.end_processes(spawn_id, options.grace(self.team.context))
+                    .await?
+            }
             Liveness::Dead | Liveness::Foreign => StopOutcome::AlreadyGone,
         };
         if matches!(outcome, StopOutcome::Refused { .. }) {
