@@ -146,10 +146,12 @@ fn what_a_frozen_member_has_started_ends_with_its_lease_and_its_process_does_not
     let its = |one: &&Value| one["pid"] == bob.as_raw_nonzero().get();
     let bob = listed.as_array().and_then(|all| all.iter().find(its));
     assert_eq!(
-        bob.map(|bob| &bob["frozen"]),
-        Some(&true.into()),
+        bob.map(|bob| (&bob["state"], &bob["frozen"])),
+        Some((&"parked".into(), &true.into())),
         "{listed}"
     );
+    let reaped = world.swarm(&["reap", "--dry-run", "--json"]).json();
+    assert_eq!(reaped, json!([]));
 
     let killed = world.swarm(&["kill", "bob", "--json"]).json();
     assert_eq!(killed["outcome"], "killed", "{killed}");

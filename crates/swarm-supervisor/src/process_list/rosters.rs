@@ -1,11 +1,12 @@
 //! Rosters for the process list.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use swarm_os::Liveness;
 use swarm_protocol::{LifeRecord, MemberState, SpawnId};
 use swarm_store::{BlockOn as _, MemberView, StoreError, Team, TeamStore};
+use swarm_team::parks_here;
 
 use super::leads::LeadStanding;
 use super::{Orphan, ProcessStatus};
@@ -24,6 +25,8 @@ enum Roster {
 
 struct Sound {
     views: Vec<MemberView>,
+    /// Spawns that have lost their leases on a server, and whose processes run here.
+    parked: HashSet<SpawnId>,
     lead_lost: bool,
     /// Life record of the running lead.
     lead: Option<LifeRecord>,
@@ -89,11 +92,13 @@ impl Rosters {
             mark.died_at.is_some()
                 || (mark.reservation.is_none() && view.liveness == Liveness::Dead)
         });
-        if died {
-            return ProcessStatus::Orphan(Orphan::MemberDead);
-        }
+        let state = match (died, sound.parked.contains(&spawn_id)) {
+            (false, _) => view.state,
+            (true, true) => MemberState::Parked,
+            (true, false) => return ProcessStatus::Orphan(Orphan::MemberDead),
+        };
         ProcessStatus::Placed {
-            state: view.state,
+            state,
             lead_lost: sound.lead_lost,
         }
     }
@@ -105,7 +110,16 @@ fn read_one(team: &dyn Team) -> Result<Sound, StoreError> {
         .members
         .iter()
         .find(|view| view.member.name.is_lead() && view.liveness == Liveness::Alive);
+    let dead = seen
+        .members
+        .iter()
+        .filter(|view| view.liveness == Liveness::Dead);
+    let parked = dead.filter_map(|view| {
+        let spawn_id = view.member.spawn_id()?;
+        parks_here(team, &view.member.name, spawn_id).then_some(spawn_id)
+    });
     Ok(Sound {
+        parked: parked.collect(),
         lead: leads.and_then(|view| view.process.clone()),
         lead_lost: matches!(LeadStanding::of(&seen), LeadStanding::Lost(_)),
         views: seen.members,
