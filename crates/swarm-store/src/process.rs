@@ -3,7 +3,7 @@
 
 use serde_json::Map;
 use swarm_os::process::{Process, ProcessStat, pid_space};
-use swarm_protocol::{LeadProcess, Reservation, UnixMs};
+use swarm_protocol::{LeadProcess, LifeRecord, Reservation, UnixMs};
 
 /// The start time of a process in clock ticks since boot (field 22 of `/proc/<pid>/stat`), as
 /// decimal text. `None` if the process does not exist, is a zombie, or there is no `/proc`.
@@ -22,6 +22,12 @@ pub fn is_stopped(pid: u32, start: &str) -> bool {
 pub fn is_running(pid: u32, start: &str) -> Option<bool> {
     start_time(std::process::id())?;
     Some(start_time(pid).is_some_and(|found| found == start))
+}
+
+/// Whether the process of a life record is known to have ended. A process in another PID namespace or
+/// on another machine is not.
+pub fn is_dead(holder: &LifeRecord) -> bool {
+    holder.pid_space == pid_space() && is_running(holder.pid, &holder.proc_start) == Some(false)
 }
 
 /// Describes this process as the lead of a team.

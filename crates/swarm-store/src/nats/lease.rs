@@ -87,11 +87,11 @@ impl Drop for HeldLease {
 }
 
 impl Requests {
-    /// Ends a lease that this spawn holds.
+    /// Releases the lease of a dead process of this spawn.
     pub(super) async fn end_lease(&self, name: &MemberName, spawn: SpawnId) -> Answered<()> {
         let is_its =
             |record: &LeaseRecord| record.state == State::Held && record.holder.spawn_id == spawn;
-        self.set_state(name, State::Ended, is_its).await
+        self.set_state(name, State::Released, is_its).await
     }
 
     async fn set_state(

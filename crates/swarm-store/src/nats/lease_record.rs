@@ -40,9 +40,9 @@ pub(super) struct LeaseRecord {
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
     Held,
-    /// By its holder.
+    /// By its holder, or by a process that knows that the holder is dead.
     Released,
-    /// By a process that found it expired.
+    /// By a process that found it expired, or by a holder that has parked and exits.
     Ended,
     /// Its last holder knows that it has ended, and keeps the member's conversation.
     Parked,

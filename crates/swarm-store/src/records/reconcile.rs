@@ -6,6 +6,7 @@ use swarm_protocol::{Member, MemberName, MessageId, SpawnId, TaskId, TeamConfig}
 use super::presence::life_among;
 use super::team::RecordsTeam;
 use super::values;
+use crate::process::is_dead;
 use crate::reconcile::{Finding, SPAWNER_DIED, mark_dead, reconciled_team};
 use crate::roster::position_of;
 use crate::{Cursor, Departure, Draft, ReconcileReport, Result, RolledBack, StoreError};
@@ -85,7 +86,8 @@ impl RecordsTeam {
         let journal = || Ok(self.events_from(Cursor::default())?.entries);
         let lease = self.lease_state(&member.name)?;
         let lease = lease.filter(|lease| lease.record.spawn_id == spawn_id);
-        let is_cut_off = lease.is_some_and(|lease| !lease.is_held && !lease.is_released);
+        let is_cut_off = lease
+            .is_some_and(|lease| !lease.is_held && !lease.is_released && !is_dead(&lease.record));
         let mut departure = Departure::of(member, spawn_id, report.as_ref(), is_cut_off, journal)?;
         let returned = departure.returned(member, &self.team);
         departure.released =

@@ -44,7 +44,7 @@ pub(crate) struct LeaseState {
     pub(crate) is_held: bool,
     /// Whether that process still exists after it has lost the lease.
     pub(crate) is_parked: bool,
-    /// Whether that process has given it up by itself.
+    /// Whether that process has given it up by itself, or is known to be dead.
     pub(crate) is_released: bool,
 }
 

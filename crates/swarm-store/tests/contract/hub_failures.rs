@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use swarm_hubkit::Link;
 use swarm_os::Liveness;
-use swarm_protocol::{Budget, BudgetScope, Event, SpawnId, SystemClock, TaskStatus};
+use swarm_protocol::{Budget, BudgetScope, Event, LifeRecord, SpawnId, SystemClock, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, Draft, HubStore, LeaseTerms, StoreError};
 
 use crate::hub::{has_no_server, settings, wait_for};
@@ -120,6 +120,38 @@ fn a_member_whose_machine_is_cut_off_is_lost_and_learns_it_on_return() {
             .block_on()
             .unwrap(),
     );
+}
+
+#[test]
+fn a_holder_that_is_known_to_be_dead_has_not_lost_contact() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let link = Link::to(scene.server.port());
+    let there = scene.other(settings(link.url()));
+    let (near, far) = (crew(&scene.here), crew(&there));
+    let [alice, bob] = ["alice", "bob"].map(name);
+    let [of_alice, of_bob] = ["alice", "bob"].map(|member| join(&*near, member));
+    let dead = LifeRecord {
+        pid_space: swarm_os::process::pid_space(),
+        proc_start: "1".to_owned(),
+        ..life_record(of_alice)
+    };
+    let leases = (
+        far.take_life(&alice, &dead).block_on().unwrap(),
+        hold(&*far, &bob, of_bob),
+    );
+    let end = near.lease_end(&alice);
+    // Otherwise they are renewed, and bob parks.
+    link.cut();
+    near.end_lease(&bob, &of_bob).block_on().unwrap();
+    end.block_on().unwrap().unwrap();
+    let died = near.reconcile().block_on().unwrap().died;
+    let reasons: Vec<&str> = died.iter().map(|died| died.reason.as_str()).collect();
+    assert_eq!(reasons, ["ended before its first report"; 2]);
+    link.heal();
+    drop(leases);
 }
 
 #[test]

@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use swarm_os::Liveness;
-use swarm_os::process::pid_space;
 use swarm_protocol::{LifeKind, LifeRecord, Member, MemberName, MemberState, SpawnId};
-use swarm_store::process::is_running;
+use swarm_store::process::is_dead;
 use swarm_store::{LeaseEnd, StoreError, Team};
 
 use super::{StopOutcome, StopReport};
@@ -73,12 +72,7 @@ impl SupervisedMember<'_> {
     async fn end_lease_of_dead(self, spawn_id: SpawnId) -> Result<(), StoreError> {
         let files = self.files();
         let record = files.life_record(self.name).await;
-        let is_dead = record.is_some_and(|record| {
-            record.spawn_id == spawn_id
-                && record.pid_space == pid_space()
-                && is_running(record.pid, &record.proc_start) == Some(false)
-        });
-        if is_dead {
+        if record.is_some_and(|record| record.spawn_id == spawn_id && is_dead(&record)) {
             files.end_lease(self.name, &spawn_id).await?;
         }
         Ok(())
