@@ -132,14 +132,20 @@ fn what_a_frozen_member_has_started_ends_with_its_lease_and_its_process_does_not
     world
         .swarm(&["team", "create", "demo", "--hub", &server.url()])
         .ok();
-    spawn_over(&world, "bob");
-    world.wait_until("bob is idle", || member(&world, "bob")["state"] == "idle");
+    for name in ["bob", "eve"] {
+        spawn_over(&world, name);
+        world.wait_until("it is idle", || member(&world, name)["state"] == "idle");
+    }
     world.swarm(&["send", "bob", "work for long"]).ok();
     let project = world.project();
     world.wait_until("the call runs", || project.join("started").exists());
-    let bob = pid_of(&world, "bob");
-    kill_process(bob, Signal::STOP).unwrap();
-    world.wait_until("he is lost", || member(&world, "bob")["state"] == "dead");
+    let [bob, eve] = ["bob", "eve"].map(|name| pid_of(&world, name));
+    for pid in [bob, eve] {
+        kill_process(pid, Signal::STOP).unwrap();
+    }
+    for name in ["bob", "eve"] {
+        world.wait_until("it is lost", || member(&world, name)["state"] == "dead");
+    }
     let lock = File::open(project.join("lock")).unwrap();
     world.wait_until("the call has ended", || lock.try_lock().is_ok());
     let listed = world.swarm(&["ps", "--json"]).json();
@@ -153,8 +159,10 @@ fn what_a_frozen_member_has_started_ends_with_its_lease_and_its_process_does_not
     let reaped = world.swarm(&["reap", "--dry-run", "--json"]).json();
     assert_eq!(reaped, json!([]));
 
-    let killed = world.swarm(&["kill", "bob", "--json"]).json();
-    assert_eq!(killed["outcome"], "killed", "{killed}");
+    for stop in ["kill bob --json", "shutdown eve --json"] {
+        let stopped = world.swarm(&stop.split(' ').collect::<Vec<_>>()).json();
+        assert_eq!(stopped["outcome"], "killed", "{stopped}");
+    }
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
     wait_for_no_process(&world);
 }
