@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,10 +24,26 @@ use crate::escapes::working_backends;
 /// sandbox.
 const AIM: f64 = 1.2;
 
-/// The Bash tool with a command that does nothing, in turn without a helper, without a sandbox and
-/// with each backend; and the first command of an agent, which creates its namespaces.
+/// Commands with their names: the shortest one, and one that agents often run.
+const COMMANDS: [(&str, &str); 2] = [("command", "true"), ("git status", "git status --short")];
+
+/// The Bash tool with each of the commands, in turn without a helper, without a sandbox and with each
+/// backend; and the first command of an agent, which creates its namespaces.
 pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for (name, command) in COMMANDS {
+        lines.extend(measure_command(order, name, command)?);
+    }
+    Ok(lines)
+}
+
+fn measure_command(order: &Order, name: &str, command: &str) -> Result<Vec<Line>> {
     let directory = on_disk();
+    let created = Command::new("git")
+        .args(["init", "-q"])
+        .current_dir(directory.path())
+        .status()?;
+    ensure!(created.success(), "git init: {created}");
     let helper = order.program("swarm");
     let runtime = Runtime::new()?;
     let backends = working_backends(&helper);
@@ -43,7 +60,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     let _entered = runtime.enter();
     for run in 0..order.runs(200) {
         for (ctx, times) in contexts.iter().zip(&mut times) {
-            let took = time(&runtime, ctx)?;
+            let took = time(&runtime, ctx, command)?;
             if run > 0 {
                 times.push(took);
             }
@@ -51,7 +68,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         if run % 10 == 0 && backends.contains(&SandboxKind::Namespaces) {
             let namespaces = Some(SandboxKind::Namespaces);
             let ctx = context(directory.path(), Some(&helper), namespaces);
-            first.push(time(&runtime, &ctx)?);
+            first.push(time(&runtime, &ctx, command)?);
         }
     }
     let mut times = times.into_iter().map(Figure::times);
@@ -60,7 +77,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
         return Ok(Vec::new());
     };
     let mut lines = vec![Line::against(
-        "command without a sandbox, started by the helper",
+        format!("{name} without a sandbox, started by the helper"),
         unsandboxed.clone(),
         "without the helper",
         bare,
@@ -68,7 +85,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     )];
     for (backend, figure) in backends.iter().zip(times) {
         lines.push(Line::against(
-            format!("command in the sandbox ({})", backend.name()),
+            format!("{name} in the sandbox ({})", backend.name()),
             figure,
             "without a sandbox",
             unsandboxed.clone(),
@@ -77,7 +94,7 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     }
     if !first.is_empty() {
         lines.push(Line::against(
-            "first command of an agent, creates the namespaces",
+            format!("first {name} of an agent, creates the namespaces"),
             Figure::times(first),
             "without a sandbox",
             unsandboxed,
@@ -87,9 +104,9 @@ pub(crate) fn measure(order: &Order) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-fn time(runtime: &Runtime, ctx: &ToolContext) -> Result<Duration> {
+fn time(runtime: &Runtime, ctx: &ToolContext, command: &str) -> Result<Duration> {
     let began = Instant::now();
-    let output = runtime.block_on(Bash.call(json!({"command": "true"}), ctx));
+    let output = runtime.block_on(Bash.call(json!({ "command": command }), ctx));
     let took = began.elapsed();
     ensure!(!output.is_error, "{}", output.content);
     Ok(took)
