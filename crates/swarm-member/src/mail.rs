@@ -70,6 +70,9 @@ pub(crate) struct MailHandler {
     compaction: Mutex<Option<CompactionAsk>>,
     /// The request made in this member's terminal.
     typed_compaction: Mutex<Option<CompactionAsk>>,
+    /// Locked from a reading of the inbox until what was read is handled and acknowledged: the
+    /// turn and the member's loop read at the same time, and each message is handled once.
+    reading: tokio::sync::Mutex<()>,
     writes: DeferredWrites,
     pub(crate) peers: Arc<PeerQueue>,
 }
@@ -91,6 +94,7 @@ impl MailHandler {
             without_inbox: Mutex::default(),
             compaction: Mutex::default(),
             typed_compaction: Mutex::default(),
+            reading: tokio::sync::Mutex::default(),
             writes: DeferredWrites::default(),
             peers: Arc::default(),
         }
@@ -143,6 +147,7 @@ impl MailHandler {
     /// # Errors
     /// A failed read of the inbox, or the failure of an earlier deferred write.
     pub(crate) async fn take(&self) -> Result<Vec<Incoming>, StoreError> {
+        let _reading = self.reading.lock().await;
         self.writes.finished().await?;
         let Some(team) = self.context.team() else {
             return Ok(Vec::new());
@@ -190,6 +195,7 @@ impl MailHandler {
         if self.typed_compaction.lock().take().is_some() {
             return Ok(());
         }
+        let _reading = self.reading.lock().await;
         *self.compaction.lock() = None;
         match self.context.team() {
             Some(team) => self.acknowledge(&*team, &ask.ids).await,
@@ -206,6 +212,7 @@ impl MailHandler {
         let Some(team) = self.context.team() else {
             return Ok(());
         };
+        let _reading = self.reading.lock().await;
         let mut handled = Vec::new();
         for incoming in self.unread(&*team).await? {
             if let Some(ControlFrame::ModeSetRequest(_) | ControlFrame::TeamPermissionUpdate(_)) =
@@ -240,6 +247,7 @@ impl MailHandler {
         let Some(team) = self.context.team() else {
             return Ok(false);
         };
+        let _reading = self.reading.lock().await;
         let mut unread = self.unread(&*team).await?;
         unread.retain(matches);
         let ids: Vec<_> = unread.iter().filter_map(Incoming::id).cloned().collect();
@@ -249,6 +257,7 @@ impl MailHandler {
 
     /// Returns the messages to add between two tool calls: urgent text and shutdown requests.
     pub(crate) async fn take_urgent(&self) -> Result<Vec<Incoming>, StoreError> {
+        let _reading = self.reading.lock().await;
         self.writes.finished().await?;
         let Some(team) = self.context.team() else {
             return Ok(self.take_direct());

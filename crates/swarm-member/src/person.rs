@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use swarm_agent::{EventSink as _, Rights, or_never};
 use swarm_mcp::McpServers;
-use swarm_protocol::{AgentEvent, LEAD_NAME, PERSON, PermissionMode, RewindScope, Skill};
+use swarm_protocol::{
+    AgentEvent, LEAD_NAME, MessageId, PERSON, PermissionMode, RewindScope, Skill,
+};
 use swarm_store::{Draft, StoreError, Team};
 use swarm_team::{ShutdownAsk, request_shutdown};
 use swarm_tools::ModeSwitch as _;
@@ -335,13 +337,19 @@ impl Person {
                     Draft::new(LEAD_NAME, text).urgent()
                 };
                 match team {
-                    Some(team) => match team.send(&context.name, draft.clone()).await {
-                        // A lead does not need an inbox for input.
-                        Err(StoreError::MessageTooLarge { .. }) if context.name.is_lead() => {
-                            self.mail.keep_typed(draft);
+                    Some(team) => {
+                        let id = MessageId::random();
+                        // The turn may read the message before the store has answered.
+                        self.mail.add_typed(id.clone());
+                        let identified = draft.clone().with_id(id);
+                        match team.send(&context.name, identified).await {
+                            // A lead does not need an inbox for input.
+                            Err(StoreError::MessageTooLarge { .. }) if context.name.is_lead() => {
+                                self.mail.keep_typed(draft);
+                            }
+                            posted => posted.map(drop)?,
                         }
-                        posted => self.mail.add_typed(posted?),
-                    },
+                    }
                     None => self.mail.keep_typed(draft),
                 }
             }

@@ -206,6 +206,7 @@ pub async fn send_text(
             supersede: prose.supersede.map(str::to_owned),
             ..SwarmMark::default()
         },
+        id: None,
     };
     let Delivered { sent, mut failed } = post(&*team, receivers, |_| draft.clone()).await?;
     for one in &sent {

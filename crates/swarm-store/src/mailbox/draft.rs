@@ -22,6 +22,8 @@ pub struct Draft {
     pub color: Option<String>,
     /// Kind, urgency and replacement key.
     pub swarm: SwarmMark,
+    /// ID of the message. The store creates one if there is none.
+    pub id: Option<MessageId>,
 }
 
 impl Draft {
@@ -72,6 +74,13 @@ impl Draft {
     #[must_use]
     pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
+        self
+    }
+
+    /// Sets the ID, for a sender that must know it before the message can be read.
+    #[must_use]
+    pub fn with_id(mut self, id: MessageId) -> Self {
+        self.id = Some(id);
         self
     }
 

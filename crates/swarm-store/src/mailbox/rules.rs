@@ -8,6 +8,11 @@ use super::Draft;
 use crate::{Result, StoreError, StoreLimits};
 
 impl Draft {
+    /// Returns its ID, or a new one.
+    pub(crate) fn message_id(&self) -> MessageId {
+        self.id.clone().unwrap_or_else(MessageId::random)
+    }
+
     pub(crate) fn into_entry(self, id: MessageId, now: UnixMs) -> InboxEntry {
         let mut entry = InboxEntry::with_id(id, self.from, self.text, now.iso());
         entry.summary = self.summary;

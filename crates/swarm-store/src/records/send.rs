@@ -14,7 +14,7 @@ impl RecordsTeam {
     pub(super) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
         self.require_recipient(to)?;
         self.limits.refuse_if_too_large(to, &draft)?;
-        let id = MessageId::random();
+        let id = draft.message_id();
         let entry = draft.into_entry(id.clone(), self.now());
         let superseded = self.send(to, &entry, &id)?;
         Ok(Posted {

@@ -136,6 +136,15 @@ pub(crate) fn d10_beyond_the_cap_a_send_is_refused_but_a_shutdown_request_passes
     assert_eq!(entry.swarm.unwrap().kind, Some(MarkKind::Control));
 }
 
+pub(crate) fn a_message_has_the_id_that_its_sender_gave_it(world: &World) {
+    world.join("alice");
+    let (id, alice) = (MessageId::random(), name("alice"));
+    let draft = Draft::person("hello").with_id(id.clone());
+    let sent = world.handle().send(&alice, draft).block_on().unwrap();
+    assert_eq!(sent, id);
+    assert_eq!(world.unread("alice")[0].msg_id, Some(id));
+}
+
 pub(crate) fn d10_beyond_the_cap_the_programs_news_pass_up_to_twice_as_many(world: &World) {
     world.join("alice");
     let team = world.limit(StoreLimits {

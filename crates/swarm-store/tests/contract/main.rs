@@ -141,6 +141,7 @@ contract! {
         a_deleted_team_is_gone_and_its_name_is_free,
     }
     mail {
+        a_message_has_the_id_that_its_sender_gave_it,
         d18_prose_that_looks_like_a_frame_stays_prose,
         d3_a_message_to_an_unknown_name_is_refused_and_leaves_nothing,
         d9_of_two_readers_one_gets_each_message,

@@ -106,6 +106,7 @@ fn send(app: &App, team: &TeamName, to: &MemberName, text: &str) -> Result<()> {
         summary: Some(summary_of(text, None)),
         color,
         swarm: SwarmMark::default(),
+        id: None,
     };
     files.send(to, draft).block_on()?;
     Ok(())

@@ -216,6 +216,7 @@ fn draft(
             supersede: args.supersede.clone(),
             ..SwarmMark::default()
         },
+        id: None,
     }
 }
 

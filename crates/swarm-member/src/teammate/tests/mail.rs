@@ -2,8 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
+use async_trait::async_trait;
 use serde_json::json;
 use swarm_agent::Rights;
 use swarm_os::{OsError, SyncHandle};
@@ -12,11 +14,11 @@ use swarm_protocol::{
     AnsweredBy, ControlFrame, Event, IsoTime, MessageId, PermissionMode, ShutdownRequest, SpawnId,
     UnixMs,
 };
-use swarm_store::{BlockOn as _, Draft};
+use swarm_store::{BlockOn as _, Draft, Team};
 use swarm_team::{Incoming, allow_for_team, disallow_for_team, request_mode, team_rules};
 
 use super::world::{World, bob};
-use crate::mail::MailHandler;
+use crate::mail::{Handling, MailHandler, MailRole};
 use crate::teammate::mail::TeammateMail;
 
 struct Mail {
@@ -67,6 +69,32 @@ async fn d2_taking_acknowledges_nothing_and_delivery_does_once() {
         assert_eq!((world.unread("bob"), delivered(&world)), (0, 1));
     }
     assert!(mail.take().await.unwrap().is_empty());
+}
+
+/// Counts the messages that it handles, and yields before it has handled one.
+#[derive(Debug, Default)]
+struct CountingMail {
+    handled: AtomicUsize,
+}
+
+#[async_trait]
+impl MailRole for CountingMail {
+    async fn handling(&self, _team: &dyn Team, _incoming: &Incoming) -> Handling {
+        self.handled.fetch_add(1, Ordering::Relaxed);
+        tokio::task::yield_now().await;
+        Handling::Acknowledge
+    }
+}
+
+#[tokio::test]
+async fn two_readers_at_the_same_time_handle_a_message_once() {
+    let world = World::new();
+    let role = Arc::new(CountingMail::default());
+    let mail = MailHandler::new(world.context(world.join("bob", None)), role.clone());
+    world.say("hello");
+    let (one, other) = tokio::join!(mail.take(), mail.take());
+    assert!(one.unwrap().is_empty() && other.unwrap().is_empty());
+    assert_eq!(role.handled.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ impl FileTeam {
     pub(crate) fn post(&self, to: &MemberName, draft: Draft) -> Result<Posted> {
         self.require_member(to)?;
         self.store.limits.refuse_if_too_large(to, &draft)?;
-        let id = MessageId::random();
+        let id = draft.message_id();
         let open = || self.open_journal();
         let put = self.with_inbox_lock_after(to, open, |held, journal| {
             self.hand_over(held, journal, to, draft, id)
@@ -35,7 +35,7 @@ impl FileTeam {
         let handed_over = swarm_os::in_parallel(letters, |(to, draft)| {
             self.member_of(&config, to)?;
             self.store.limits.refuse_if_too_large(to, draft)?;
-            let id = MessageId::random();
+            let id = draft.message_id();
             let open = || self.open_journal();
             self.with_inbox_lock_after(to, open, |held, journal| {
                 self.hand_over(held, journal, to, draft.clone(), id)
