@@ -46,7 +46,8 @@ impl Requests {
         Ok(found)
     }
 
-    /// Has the server remove messages that nobody reads any more, and does not wait for it.
+    /// Has the server remove messages that nobody reads any more. Returns when the requests are sent,
+    /// because the process may end then.
     pub(super) async fn remove_messages(&self, sequences: &[u64]) -> Answered<()> {
         let (stream, client) = (subjects::stream(&self.team), self.hub.client().await?);
         for sequence in sequences {
@@ -55,7 +56,7 @@ impl Requests {
             let sent = client.publish(subject, request.into()).await;
             sent.map_err(|_| self.unanswered())?;
         }
-        Ok(())
+        client.flush().await.map_err(|_| self.unanswered())
     }
 
     async fn add(&self, found: &mut Entries, message: &StreamMessage) -> Answered<()> {

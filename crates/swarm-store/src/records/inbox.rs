@@ -22,8 +22,8 @@ pub(super) type Sent = Vec<(u64, InboxEntry)>;
 const READ_IN_LOG: usize = 64;
 
 impl RecordsTeam {
-    /// Returns the inbox with the messages that are not in its record. The log is read first, because
-    /// messages leave it only when the record has them.
+    /// Returns the inbox with the messages that are not in its record. The record is read before the
+    /// log, for the position, and after it: a message leaves the log only when the record has it.
     pub(super) fn inbox_if_any(&self, name: &MemberName) -> Result<Option<InboxValue>> {
         let record = values::inbox(name);
         // Searching the whole log takes the server longer than another request.
@@ -47,12 +47,17 @@ impl RecordsTeam {
             self.require_patience()?;
             tail.lock()
         };
+        let is_first = tail.end == 0;
         if !self.hear_on(&log, &mut tail, before)? {
             self.read_on(&log, &mut tail, before)?;
         }
         let mut inbox = self.read_watched(&values::inbox(name))?;
         if let Some(inbox) = &inbox {
-            tail.drop_until(inbox.next);
+            let dropped = tail.drop_until(inbox.next);
+            if is_first {
+                // Whoever moved them ended before they were removed.
+                self.remove_sent(name, &dropped);
+            }
         }
         fold(&mut inbox, tail.entries.iter().cloned());
         Ok(inbox)
@@ -129,6 +134,18 @@ impl RecordsTeam {
         let mut tail = tail.lock();
         self.read_on(&log, &mut tail, before)?;
         Ok(tail.entries.clone())
+    }
+
+    /// Removes messages that the record has from the log. Nobody reads those that stay there.
+    pub(super) fn remove_sent(&self, name: &MemberName, at: &[u64]) {
+        if at.is_empty() {
+            return;
+        }
+        let log = values::sent(name).key;
+        let remove = |at_most| self.space.remove_entries(&log, at, at_most);
+        if let Err(error) = self.answered(false, remove) {
+            tracing::warn!(%error, "messages that the inbox has stay in the log");
+        }
     }
 
     fn sent(&self, name: &MemberName, from: u64) -> Result<Sent> {

@@ -201,9 +201,7 @@ impl RecordsTeam {
             let known = self.known_sent(name, inbox.as_ref(), wanted);
             let mut moved = Vec::new();
             if known.is_none() {
-                let mut sent = self.sent_since(name, inbox.as_ref())?;
-                let next = inbox.as_ref().map_or(0, |inbox| inbox.next);
-                sent.retain(|(at, _)| *at > next);
+                let sent = self.sent_since(name, inbox.as_ref())?;
                 moved.extend(sent.iter().map(|(at, _)| *at));
                 fold(inbox, sent);
             }
@@ -211,14 +209,7 @@ impl RecordsTeam {
         })?;
         if let Some(last) = moved.last() {
             self.seen.tail(name).lock().drop_until(*last);
-            let log = values::sent(name).key;
-            let removed = self.answered(true, |at_most| {
-                self.space.remove_entries(&log, &moved, at_most)
-            });
-            if let Err(error) = removed {
-                // Nobody reads them again.
-                tracing::warn!(%error, "messages that the inbox has stay in the log");
-            }
+            self.remove_sent(name, &moved);
         }
         Ok(result)
     }

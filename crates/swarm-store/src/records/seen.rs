@@ -88,7 +88,7 @@ impl Seen {
     }
 }
 
-/// The end of a log whose entries are only removed from its beginning.
+/// The end of a log whose entries are removed when the record of the inbox has them.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     /// Those that were read, and those that were heard since.
@@ -124,9 +124,11 @@ impl Tail {
         self.gaps = Some(before.gaps);
     }
 
-    /// Drops entries that the record has.
-    pub(super) fn drop_until(&mut self, next: u64) {
-        self.entries.retain(|(at, _)| *at > next);
+    /// Drops entries that the record has. Returns their positions.
+    pub(super) fn drop_until(&mut self, next: u64) -> Vec<u64> {
+        let has = |(at, _): &mut (u64, InboxEntry)| *at <= next;
+        let dropped = self.entries.extract_if(.., has);
+        dropped.map(|(at, _)| at).collect()
     }
 }
 

@@ -114,12 +114,13 @@ pub(crate) fn purge(url: &str, pattern: &str) {
 }
 
 /// Stores a message in the stream of the team.
-pub(crate) fn publish(url: &str, subject: &str) {
+pub(crate) fn publish(url: &str, subject: &str, value: &str) {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let client = async_nats::connect(url).await.unwrap();
         let context = jetstream::new(client);
-        let sent = context.publish(subject.to_owned(), "value".into()).await;
+        let value = value.to_owned().into();
+        let sent = context.publish(subject.to_owned(), value).await;
         sent.unwrap().await.unwrap();
     });
 }

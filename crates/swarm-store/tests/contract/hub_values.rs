@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use swarm_hubkit::{Link, NatsServer};
+use swarm_os::DirectoryWatcher;
 use swarm_protocol::{ErrorKind, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TaskChange, Team, TeamStore};
+use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TaskChange, Team, TeamStore, Topic};
 
 use crate::hub::{has_no_server, publish, purge, revision, settings, subjects, value, wait_for};
 use crate::hub_scene::{Scene, crew, hold, join, machine, wait_until_lost};
@@ -52,7 +54,7 @@ fn chunks_that_a_killed_writer_has_left_are_removed_by_the_next_write() {
     let crew = crew(&store);
     join(&*crew, "alice");
     let left = "swarm.crew.chunk.record.inbox.alice.5a7f6a4e-left.0";
-    publish(&server.url(), left);
+    publish(&server.url(), left, "value");
     let send = |text: &str| crew.send(&name("alice"), Draft::person(text)).block_on();
     send("short").unwrap();
     let text = "a long message ".repeat(1000);
@@ -62,6 +64,36 @@ fn chunks_that_a_killed_writer_has_left_are_removed_by_the_next_write() {
     assert_eq!(chunks.len(), 2, "{chunks:?}");
     let ids: Vec<_> = crew.take_unread(&name("alice")).block_on().unwrap();
     assert_eq!(ids[1].text, text);
+}
+
+#[test]
+fn messages_that_a_killed_process_has_left_behind_the_record_are_removed_by_their_reader() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let (sender, reader) = (crew(&scene.here), crew(&scene.here));
+    let (url, alice) = (scene.server.url(), name("alice"));
+    join(&*sender, "alice");
+    let send = |text: &str| {
+        let sent = sender.send(&alice, Draft::person(text));
+        sent.block_on().unwrap()
+    };
+    let is_empty = || subjects(&url, "swarm.crew.log.inbox.alice.*").is_empty();
+    sender.ack(&alice, &[send("one")]).block_on().unwrap();
+    wait_for(|| is_empty().then_some(()));
+    send("two");
+    assert!(!is_empty());
+    let mut inbox = value(&url, "inbox.alice");
+    inbox["next"] = json!(revision(&url, "inbox.alice") + 1000);
+    let inbox = json!({"value": inbox}).to_string();
+    publish(&url, "swarm.crew.record.inbox.alice", &inbox);
+    let _watched = reader.watch(&DirectoryWatcher::new(), &Topic::Mail(alice.clone()));
+    wait_for(|| {
+        let unread = reader.take_unread(&alice).block_on().unwrap();
+        assert!(unread.is_empty(), "{unread:?}");
+        is_empty().then_some(())
+    });
 }
 
 #[test]
