@@ -9,13 +9,12 @@ use crate::{Result, StoreError, StoreLimits};
 /// The published branches of a team.
 pub(crate) type Branches = BTreeMap<MemberName, PublishedBranch>;
 
-/// Publishes a branch. Returns the bundle that is not needed any more. What was merged remains noted.
+/// Publishes a branch. Returns the bundle that is not needed any more. What was merged remains as it
+/// is noted: a publisher may have read it before the note.
 pub(crate) fn publish(branches: &mut Branches, branch: &PublishedBranch) -> Option<BlobRef> {
     let before = branches.remove(&branch.member);
     let mut new = branch.clone();
-    new.merged = new
-        .merged
-        .or_else(|| before.as_ref().and_then(|before| before.merged.clone()));
+    new.merged = before.as_ref().and_then(|before| before.merged.clone());
     branches.insert(branch.member.clone(), new);
     let unused = before.and_then(|before| before.bundle);
     unused.filter(|unused| branch.bundle.as_ref() != Some(unused))

@@ -440,7 +440,8 @@ pub trait Exchange: Send + Sync {
     async fn delete_blob(&self, blob: &BlobRef) -> Result<()>;
 
     /// Publishes the branch of a member in place of the one that it published before, whose bundle
-    /// is deleted if it is not the new one's.
+    /// is deleted if it is not the new one's. What was noted as merged remains; that of `branch` is
+    /// not used.
     async fn publish_branch(&self, branch: &PublishedBranch) -> Result<()>;
 
     /// Notes that a commit of a member's published work was merged, for the machine that has its

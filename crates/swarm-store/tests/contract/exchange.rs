@@ -135,7 +135,12 @@ pub(crate) fn what_was_merged_stays_noted_when_a_branch_is_published_again(world
     publish(world, "alice", "2", None);
     note("bob");
     note("bob");
-    publish(world, "bob", "3", None);
+    let bob = publish(world, "bob", "3", None);
+    let late = PublishedBranch {
+        merged: Some("0".to_owned()),
+        ..bob
+    };
+    team.publish_branch(&late).block_on().unwrap();
     let published = team.published_branches().block_on().unwrap();
     let merged = published.iter().map(|branch| branch.merged.as_deref());
     assert_eq!(merged.collect::<Vec<_>>(), [None, Some("1")], "by member");

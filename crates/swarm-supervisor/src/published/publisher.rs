@@ -69,6 +69,8 @@ impl BranchPublisher {
             let published_at = branch.published_at;
             let before = PublishedBranch {
                 published_at,
+                // The store keeps it.
+                merged: None,
                 ..before
             };
             before == branch
@@ -118,7 +120,7 @@ impl BranchPublisher {
             target: record.target.clone(),
             uncommitted: work.uncommitted.clone(),
             bundle,
-            merged: before.and_then(|before| before.merged.clone()),
+            merged: None,
             published_at: self.clock.now(),
         })
     }
