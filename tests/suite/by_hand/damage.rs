@@ -166,6 +166,7 @@ fn a_team_whose_hub_is_unreachable_is_left_out_of_listings_with_a_warning() {
         &["team", "list"][..],
         &["status", "--all"],
         &["requests", "--all"],
+        &["gc", "--dry-run"],
     ] {
         let done = world.swarm(command);
         done.ok()
@@ -181,7 +182,6 @@ fn a_team_whose_hub_is_unreachable_is_left_out_of_listings_with_a_warning() {
         &["team", "list"][..],
         &["status", "--all"],
         &["requests", "--all"],
-        &["gc", "--dry-run"],
     ] {
         let done = world.swarm(command);
         let said = &done.ok().stderr;

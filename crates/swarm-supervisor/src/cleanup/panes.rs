@@ -149,7 +149,9 @@ pub async fn orphaned_panes(
     orphans
 }
 
-/// Returns whether nothing is stored of a team.
+/// Returns whether nothing is stored of a team. A team on a hub is known from its file here: nobody
+/// waits for a hub that does not answer.
 fn is_gone(store: &dyn TeamStore, team: &TeamName) -> bool {
-    matches!(store.team(team).is_stored().block_on(), Ok(false))
+    let team = store.team(team);
+    !team.is_remote() && matches!(team.is_stored().block_on(), Ok(false))
 }

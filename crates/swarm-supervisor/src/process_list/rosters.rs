@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use swarm_os::Liveness;
+use swarm_os::{Liveness, in_parallel};
 use swarm_protocol::{LifeRecord, MemberState, SpawnId};
 use swarm_store::{BlockOn as _, MemberView, StoreError, Team, TeamStore};
 use swarm_team::parks_here;
@@ -33,17 +33,20 @@ struct Sound {
 }
 
 impl Rosters {
-    /// Reads every roster.
+    /// Reads every roster, all at the same time.
     pub(super) fn read(store: &dyn TeamStore) -> Result<Self, StoreError> {
-        let mut rosters = HashMap::new();
-        for team in store.teams().block_on()? {
-            let handle = store.team(&team);
-            let handle = if handle.is_remote() {
-                handle.with_lock_timeout(PATIENCE)
+        let teams = store.teams().block_on()?;
+        let read = in_parallel(&teams, |team| {
+            let handle = store.team(team);
+            if handle.is_remote() {
+                read_one(&*handle.with_lock_timeout(PATIENCE))
             } else {
-                handle
-            };
-            match read_one(&*handle) {
+                read_one(&*handle)
+            }
+        });
+        let mut rosters = HashMap::new();
+        for (team, read) in teams.into_iter().zip(read) {
+            match read {
                 Ok(sound) => {
                     rosters.insert(team.to_string(), Roster::Read(sound));
                 }

@@ -39,16 +39,22 @@ pub(crate) struct GcArgs {
 pub(in crate::commands) fn run(app: &App, args: &GcArgs) -> Result<()> {
     require_person(app, "gc")?;
     let spawn_context = for_stopping(app);
+    let all = app.store.teams().block_on()?;
+    let mut teams = all.clone();
+    app.leave_out_unreachable(&mut teams);
     let runtime = runtime()?;
     let finds = runtime.block_on(async {
-        let teams = app.store.teams().await?;
         if !args.dry_run {
             for team in &teams {
                 record_deaths(app, team);
             }
         }
         let seen = process_list(&*app.store, &app.root)?;
-        let mut finds = scratchpads(app, &teams, args);
+        let mut finds = Vec::new();
+        // The scratchpads of teams that were left out are not known.
+        if teams.len() == all.len() {
+            finds.extend(scratchpads(app, &teams, args));
+        }
         finds.extend(placeholders(app, &teams, args.dry_run));
         for team in teams {
             team_and_panes(spawn_context.team(&team), &seen, args, &mut finds)
