@@ -24,14 +24,8 @@ impl RecordsTeam {
     }
 
     pub(super) fn events_with(&self, text: &str) -> Result<Vec<JournalEntry>> {
-        let log = values::journal();
-        let from = Cursor::default().0;
-        let found = self.answered(false, |at_most| self.space.entries(&log.key, from, at_most))?;
-        let mut events = Vec::new();
-        for (_, entry) in &found.entries {
-            events.extend(log.lines_with(entry, text)?);
-        }
-        Ok(events)
+        let found = self.lines_with(&values::journal(), Cursor::default(), text)?;
+        Ok(found.entries)
     }
 
     pub(super) fn journal_end(&self) -> Result<Cursor> {
@@ -80,11 +74,21 @@ impl RecordsTeam {
         log: &Log<T>,
         from: Cursor,
     ) -> Result<JournalLines<T>> {
+        self.lines_with(log, from, "")
+    }
+
+    /// Reads the entries of a log that contain `text`.
+    fn lines_with<T: DeserializeOwned>(
+        &self,
+        log: &Log<T>,
+        from: Cursor,
+        text: &str,
+    ) -> Result<JournalLines<T>> {
         let key = &log.key;
         let found = self.answered(false, |at_most| self.space.entries(key, from.0, at_most))?;
         let mut entries = Vec::new();
         for (_, entry) in &found.entries {
-            entries.extend(log.lines(entry)?);
+            entries.extend(log.lines(entry, text)?);
         }
         Ok(JournalLines {
             entries,

@@ -142,13 +142,8 @@ pub(super) fn joined(entries: Vec<NewEntry>) -> Vec<NewEntry> {
 }
 
 impl<T: DeserializeOwned> Log<T> {
-    /// Returns the lines of an entry.
-    pub(super) fn lines(&self, entry: &[u8]) -> Result<Vec<T>> {
-        self.lines_with(entry, "")
-    }
-
     /// Returns the lines of an entry that contain `text`.
-    pub(super) fn lines_with(&self, entry: &[u8], text: &str) -> Result<Vec<T>> {
+    pub(super) fn lines(&self, entry: &[u8], text: &str) -> Result<Vec<T>> {
         let lines = entry.split(|byte| *byte == b'\n');
         lines
             .filter(|line| memmem::find(line, text.as_bytes()).is_some())
@@ -203,7 +198,7 @@ mod tests {
         let ids = [0, 2, 3, 4].map(|first| lines[first].1);
         let entries = joined(lines);
         assert_eq!(entries.iter().map(|entry| entry.1).collect::<Vec<_>>(), ids);
-        let lines = entries.iter().map(|(_, _, entry)| ones.lines(entry));
+        let lines = entries.iter().map(|(_, _, entry)| ones.lines(entry, ""));
         let lines: Vec<Vec<String>> = lines.collect::<Result<_>>().unwrap();
         let expected: [&[&str]; 4] = [&["a", &long], &["b"], &["c"], &["d"]];
         assert_eq!(lines, expected);
