@@ -208,7 +208,7 @@ pub enum StoreError {
         /// The reason.
         why: String,
     },
-    /// The hub at this URL is connected, but did not answer within the deadline.
+    /// The hub at this URL did not answer a connection or a request within the deadline.
     #[error("hub {0} does not answer in time")]
     HubSilent(String),
     /// The hub refused a request: it is full, `JetStream` is off, or the credentials are not allowed to.

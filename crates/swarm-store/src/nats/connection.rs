@@ -234,7 +234,7 @@ impl Connection {
                     attempt += 1;
                     tokio::time::sleep(AGAIN * attempt).await;
                 }
-                Err(error) => return Err(NoAnswer::Failed(self.not_connected(&error))),
+                Err(error) => return Err(self.not_connected(&error)),
             }
         };
         self.connected.send_modify(|now| now.0 = true);
@@ -307,7 +307,15 @@ const NOT_ENCRYPTED: &str = "corrupt message";
 const UNKNOWN_ISSUER: &str = "UnknownIssuer";
 
 impl Connection {
-    fn not_connected(&self, error: &ConnectError) -> StoreError {
+    /// A hub that says nothing may answer the next attempt, as with any request.
+    fn not_connected(&self, error: &ConnectError) -> NoAnswer {
+        match error.kind() {
+            ConnectErrorKind::TimedOut => NoAnswer::Unanswered(self.silent()),
+            _ => NoAnswer::Failed(self.unreachable(error)),
+        }
+    }
+
+    fn unreachable(&self, error: &ConnectError) -> StoreError {
         let hub = self.settings.url.clone();
         if let ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation =
             error.kind()
@@ -396,5 +404,27 @@ mod tests {
     fn the_first_attempt_to_connect_does_not_wait() {
         let pauses = [1, 2, 3, usize::MAX].map(pause_before);
         assert_eq!(pauses, [Duration::ZERO, AGAIN, AGAIN * 2, RECONNECTING]);
+    }
+
+    #[test]
+    fn a_hub_that_accepts_no_connection_in_time_is_silent_and_asked_again() {
+        let settings = HubSettings {
+            url: "nats://127.0.0.1:1".to_owned(),
+            credentials: None,
+            ca: None,
+        };
+        let background = Arc::new(Background::start(&settings).unwrap());
+        let hub = Connection::new(settings, &TeamName::nodes(), background);
+        let error = |kind| hub.not_connected(&ConnectError::new(kind));
+        let silent = error(ConnectErrorKind::TimedOut);
+        assert!(
+            matches!(silent, NoAnswer::Unanswered(StoreError::HubSilent(_))),
+            "{silent:?}"
+        );
+        let unknown = error(ConnectErrorKind::Dns);
+        assert!(
+            matches!(unknown, NoAnswer::Failed(StoreError::HubUnreachable { .. })),
+            "{unknown:?}"
+        );
     }
 }

@@ -87,6 +87,10 @@ impl Space for NatsSpace {
         Some(format!("{}/{team}", hub.url.trim_end_matches('/')))
     }
 
+    fn was_connected(&self) -> bool {
+        self.requests.hub.last_client().is_some()
+    }
+
     fn require_leases(&self) -> Result<(), StoreError> {
         self.requests.require_leases()
     }

@@ -104,6 +104,11 @@ pub(crate) trait Space: Debug + Send + Sync {
         true
     }
 
+    /// Returns whether a request may have reached the server. None has before the first connection.
+    fn was_connected(&self) -> bool {
+        true
+    }
+
     /// Returns whether this process lost a lease that it held; it may write nothing any more.
     ///
     /// # Errors

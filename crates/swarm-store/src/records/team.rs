@@ -301,7 +301,7 @@ impl RecordsTeam {
                 Err(NoAnswer::Unanswered(_)) if self.call.may_repeat(may_be_done) => {
                     // A process that has lost its lease parks or exits, and does not wait for the server.
                     self.space.require_leases()?;
-                    may_be_done = changes;
+                    may_be_done = changes && self.space.was_connected();
                 }
                 Err(NoAnswer::Unanswered(error) | NoAnswer::Failed(error)) => {
                     if matches!(
