@@ -210,6 +210,8 @@ pub enum AgentEvent {
         line: String,
         /// Short id of the request.
         id: String,
+        /// Name of the team, which a command in another terminal must name.
+        team: String,
     },
     /// The permission mode, sent at the start and on every change.
     ModeChanged {

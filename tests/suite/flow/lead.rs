@@ -300,7 +300,9 @@ fn refuses_keys_with(variables: &str, refusal: &str) {
     run.line("make it");
     run.shows("team-lead asks: Bash touch made");
     run.shows(refusal);
-    run.shows("in a terminal outside: swarm approve p1");
+    run.shows("in a terminal outside:");
+    run.shows("swarm approve p1 --team ");
+    run.shows("swarm deny p1 --team ");
     let screen = run.inside.tmux().screen(&run.pane);
     assert!(!screen.contains("1: yes"), "{screen}");
     run.line("/approve p1");

@@ -113,6 +113,7 @@ impl LeadMail {
                 from: record.from.to_string(),
                 line: record.description.clone(),
                 id: record.short().into_owned(),
+                team: team.name().to_string(),
             });
         }
         if self.has_person {

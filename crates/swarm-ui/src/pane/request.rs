@@ -1,6 +1,6 @@
 //! Lines that tell a person to answer a request.
 
-use swarm_protocol::RequestId;
+use swarm_protocol::{RequestId, TeamName};
 
 use crate::pane::log_canvas::INDENT;
 use crate::pane::text_wrap::broken;
@@ -43,13 +43,13 @@ impl<'a> RequestLine<'a> {
 /// The tool that asks a person a question; approval alone does not answer it.
 const QUESTION: &str = "AskUserQuestion ";
 
-/// The command that lists all pending requests.
-const LIST: &str = "swarm requests";
+/// The command that lists the pending requests of all teams.
+const LIST: &str = "swarm requests --all";
 
 impl RequestLine<'_> {
-    /// Returns the lines that show the request and the commands that answer it. The request is
-    /// never truncated.
-    pub(super) fn lines(self, theme: Theme) -> Vec<String> {
+    /// Returns the lines that show the request and the commands that answer it in `team`. The request
+    /// is never truncated.
+    pub(super) fn lines(self, team: Option<&TeamName>, theme: Theme) -> Vec<String> {
         let head = format!("{WAITING} needs an answer");
         let head = if theme.color {
             format!(" {head} ")
@@ -66,17 +66,20 @@ impl RequestLine<'_> {
             let what = broken(INDENT, theme.width, self.what);
             lines.extend(what.lines().map(str::to_owned));
         }
-        lines.extend(self.commands(theme));
+        lines.extend(self.commands(team, theme));
         lines
     }
 
     /// The commands must be suitable for copying, so they are neither wrapped nor truncated: a pane
     /// that is too narrow shows the command that lists requests.
-    fn commands(self, theme: Theme) -> Vec<String> {
+    fn commands(self, team: Option<&TeamName>, theme: Theme) -> Vec<String> {
         let longest = |commands: &[String]| commands.iter().map(|one| columns(one)).max();
         let id = RequestId::new(self.id);
+        // Elsewhere, the default is the newest team.
+        let team = team.map(|team| format!(" --team {team}"));
+        let team = team.unwrap_or_default();
         let mut commands = ["approve", "deny"]
-            .map(|verb| format!("swarm {verb} {}", id.short()))
+            .map(|verb| format!("swarm {verb} {}{team}", id.short()))
             .to_vec();
         // The list contains its options, and the answer is a text.
         if self.what.starts_with(QUESTION) {
@@ -98,10 +101,14 @@ impl RequestLine<'_> {
 mod tests {
     use super::*;
 
+    fn team() -> TeamName {
+        TeamName::parse("web").unwrap()
+    }
+
     fn lines(width: usize) -> Vec<String> {
         let theme = Theme::PLAIN.with_width(width);
         let asked = "perm-1795195848228-r6huwgp: Bash cargo publish --dry-run";
-        RequestLine::parse(asked).lines(theme)
+        RequestLine::parse(asked).lines(Some(&team()), theme)
     }
 
     #[test]
@@ -116,12 +123,12 @@ mod tests {
     #[test]
     fn a_question_refers_to_the_list_with_its_options() {
         let asked = "perm-1795195848228-r6huwgp: AskUserQuestion Which one?";
-        let lines = RequestLine::parse(asked).lines(Theme::PLAIN.with_width(80));
+        let lines = RequestLine::parse(asked).lines(Some(&team()), Theme::PLAIN.with_width(80));
         assert_eq!(
             lines[1],
-            "    swarm requests   (then approve with --answer)"
+            "    swarm requests --all   (then approve with --answer)"
         );
-        assert_eq!(lines[2], "    swarm deny r6huwgp");
+        assert_eq!(lines[2], "    swarm deny r6huwgp --team web");
     }
 
     #[test]
@@ -130,8 +137,17 @@ mod tests {
             lines(60),
             [
                 "▲ needs an answer: Bash cargo publish --dry-run",
-                "    swarm approve r6huwgp",
-                "    swarm deny r6huwgp",
+                "    swarm approve r6huwgp --team web",
+                "    swarm deny r6huwgp --team web",
+            ]
+        );
+        assert_eq!(
+            lines(33),
+            [
+                "▲ needs an answer:",
+                "  Bash cargo publish --dry-run",
+                " swarm approve r6huwgp --team web",
+                " swarm deny r6huwgp --team web",
             ]
         );
         assert_eq!(
@@ -140,17 +156,7 @@ mod tests {
                 "▲ needs an answer:",
                 "  Bash cargo publish",
                 "  --dry-run",
-                " swarm approve r6huwgp",
-                " swarm deny r6huwgp",
-            ]
-        );
-        assert_eq!(
-            lines(20),
-            [
-                "▲ needs an answer:",
-                "  Bash cargo publish",
-                "  --dry-run",
-                "    swarm requests",
+                "  swarm requests --all",
             ]
         );
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-use swarm_protocol::{AgentEvent, Color, DetailLine, LEAD_NAME, MemberName};
+use swarm_protocol::{AgentEvent, Color, DetailLine, LEAD_NAME, MemberName, TeamName};
 
 use crate::difference::{painted, styled_lines};
 use crate::pane::border::BorderTitle;
@@ -37,6 +37,8 @@ pub struct PaneView<W: Write> {
     pub(super) sheet: LogCanvas<W>,
     width: WidthSource,
     color: Option<Color>,
+    /// The team that commands which answer requests name.
+    pub(super) team: Option<TeamName>,
     places: PathShortener,
     calls: Calls,
     sub_agents: SubAgentLines,
@@ -105,6 +107,7 @@ impl<W: Write> PaneView<W> {
         theme.width = width();
         let mut view = Self::bare(out, theme, width, &header.cwd, header.home.as_deref());
         view.color = header.color;
+        view.team.clone_from(&header.team);
         view.sheet.line(&header.line(theme));
         view.sheet.line("");
         view.sheet.flush();
@@ -125,6 +128,7 @@ impl<W: Write> PaneView<W> {
             sheet: LogCanvas::new(out, theme),
             width,
             color: None,
+            team: None,
             places: PathShortener::new(cwd, home),
             calls: Calls::default(),
             sub_agents: SubAgentLines::default(),
@@ -229,8 +233,9 @@ impl<W: Write> PaneView<W> {
             AgentEvent::TurnEnded { usage, error, .. } => {
                 self.turn_ended(usage.total(), error.as_deref());
             }
-            AgentEvent::Asked { from, line, id } => self.notice(&format!(
-                "{from} asks for permission: {line}. Answer with `swarm approve {id}` or `swarm deny {id}`"
+            AgentEvent::Asked { from, line, id, team } => self.notice(&format!(
+                "{from} asks for permission: {line}. Answer with `swarm approve {id} --team {team}` \
+                 or `swarm deny {id} --team {team}`"
             )),
             AgentEvent::CallRepeated { tool, times, .. } => {
                 self.notice(&format!("the same call of {tool} {times} times in a row"));

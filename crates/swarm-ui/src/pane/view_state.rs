@@ -24,7 +24,8 @@ impl<W: Write> PaneView<W> {
             // A notice has the reason.
             | MemberState::OverBudget => {}
             MemberState::WaitingPermission | MemberState::WaitingPlan => {
-                for line in RequestLine::parse(&detail).lines(self.theme()) {
+                let request = RequestLine::parse(&detail);
+                for line in request.lines(self.team.as_ref(), self.theme()) {
                     self.sheet.line(&line);
                 }
             }

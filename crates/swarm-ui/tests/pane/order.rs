@@ -120,7 +120,7 @@ fn a_request_to_a_person_is_drawn_immediately() {
         [
             "  The tester",
             "▲ needs an answer: Bash rm x",
-            "    swarm requests"
+            "    swarm requests --all"
         ]
     );
 }

@@ -32,7 +32,7 @@ fn a_lead_without_a_team_has_a_header_too() {
 fn a_request_shows_the_commands_that_answer_it() {
     let plain = drawn(Theme::PLAIN, &session());
     assert!(plain.contains("▲ needs an answer: Bash cargo publish\n"));
-    assert!(plain.contains("\n    swarm approve r6huwgp\n"));
+    assert!(plain.contains("\n    swarm approve r6huwgp --team demo\n"));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn paths_in_calls_and_outcomes_are_shortened() {
             "● Read ~/other/x … ok",
             "● Bash cd /srv && ls ~/calc … ok",
             "▲ needs an answer: Write /home/dev/calc/src/lib.rs",
-            "    swarm requests",
+            "    swarm requests --all",
         ]
     );
 }

@@ -182,10 +182,6 @@ impl QuestionHost for PaneHost {
         shown.is_some()
     }
 
-    fn command_prefix(&self) -> &'static str {
-        ", in a shell: swarm "
-    }
-
     fn waiting(&self, _open: usize, postponed: usize) {
         self.status.set_postponed(postponed);
     }

@@ -25,11 +25,6 @@ pub(super) trait QuestionHost: Send + Sync {
     /// is shown; otherwise it is offered again at the next change.
     fn ask(&self, request: Option<&DialogRequest>) -> bool;
 
-    /// What separates the name of a command that a person types from its purpose.
-    fn command_prefix(&self) -> &'static str {
-        ": /"
-    }
-
     /// Whether a call can be changed in the person's editor here.
     fn can_edit(&self) -> bool {
         false
@@ -155,7 +150,7 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
     if let Some(why) = host.refusal() {
         return (without_keys(request, host, &why), Vec::new());
     }
-    let (id, prefix) = (request.short(), host.command_prefix());
+    let id = request.short();
     let asked = questions(request);
     let mut details = details(request);
     let mut what = what(request);
@@ -176,9 +171,7 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
         }
         Some([asked]) if !asked.several => {
             what.clone_from(&asked.question);
-            details = vec![format!(
-                "  in your own words{prefix}approve {id} --answer TEXT"
-            )];
+            details = vec![format!("  in your own words: /approve {id} --answer TEXT")];
             let options = asked.options.iter().take(MOST_OPTIONS).enumerate();
             answers.extend(options.map(|(at, (label, about))| {
                 let label = match about.as_str() {
@@ -191,7 +184,7 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
         Some(asked) => {
             let each = " --answer TEXT".repeat(asked.len());
             // First, because a long list of options is cut.
-            details.insert(0, format!("  answer{prefix}approve {id}{each}"));
+            details.insert(0, format!("  answer: /approve {id}{each}"));
             // The number of an option must not deny the request.
             keys = '0'..='9';
         }
@@ -211,7 +204,7 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
     let no = if host.has_screen() {
         "no; you can type a reason".to_owned()
     } else {
-        format!("no; with a reason{prefix}deny {id} --why TEXT")
+        format!("no; with a reason: /deny {id} --why TEXT")
     };
     answers.push((no, KeyAnswer::Deny));
     let is_host = matches!(request.request, RequestKind::Sandbox { .. });
@@ -240,13 +233,18 @@ fn dialog(request: &RequestRecord, host: &dyn QuestionHost) -> (Dialog, Vec<KeyA
     (dialog, answers)
 }
 
-/// Returns a dialog that only names the command that answers elsewhere.
+/// Returns a dialog that only names the commands that answer elsewhere.
 fn without_keys(request: &RequestRecord, host: &dyn QuestionHost, why: &str) -> Dialog {
     let answers = questions(request).map_or(0, |asked| asked.len());
     let (id, answers) = (request.short(), " --answer TEXT".repeat(answers));
+    // Outside, the default is the newest team.
+    let team = host.team().map(|team| format!(" --team {team}"));
+    let team = team.unwrap_or_default();
     // First, because a long call is cut.
     let mut lines = vec![
-        format!("  in a terminal outside: swarm approve {id}{answers}"),
+        "  in a terminal outside:".to_owned(),
+        format!("    swarm approve {id}{team}{answers}"),
+        format!("    swarm deny {id}{team}"),
         format!("  no keys here: {why}"),
     ];
     lines.extend(details(request));
@@ -273,9 +271,6 @@ mod tests {
     use swarm_protocol::{RequestId, RequestState, SpawnId, UnixMs};
 
     use super::*;
-
-    /// As in a pane.
-    const PREFIX: &str = ", in a shell: swarm ";
 
     fn request(tool: &str, input: Value, suggestions: Vec<Value>) -> RequestRecord {
         RequestRecord {
@@ -309,17 +304,13 @@ mod tests {
 
     impl QuestionHost for Host {
         fn team(&self) -> Option<TeamName> {
-            None
+            TeamName::parse("web").ok()
         }
 
         fn answer(&self, _request: &RequestRecord, _answer: KeyAnswer, _why: &str) {}
 
         fn ask(&self, _request: Option<&DialogRequest>) -> bool {
             true
-        }
-
-        fn command_prefix(&self) -> &'static str {
-            if *self == PANE { PREFIX } else { ": /" }
         }
 
         fn can_edit(&self) -> bool {
@@ -395,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn without_keys_a_request_names_the_command_that_answers_it() {
+    fn without_keys_a_request_names_the_commands_that_answer_it_with_its_team() {
         let asked = request(
             "Bash",
             json!({"command": "touch x", "timeout": 5}),
@@ -404,15 +395,18 @@ mod tests {
         let (shown, answers) = dialog(&asked, &Host::Shared);
         assert!(shown.choices.is_empty() && answers.is_empty());
         assert_eq!(
-            shown.details[..2],
+            shown.details[..4],
             [
-                "  in a terminal outside: swarm approve p3",
+                "  in a terminal outside:",
+                "    swarm approve p3 --team web",
+                "    swarm deny p3 --team web",
                 "  no keys here: bob can type too",
             ]
         );
         assert!(shown.details.contains(&"  timeout: 5".to_owned()));
         let (shown, _) = dialog(&asking(&[("Which?", false)]), &Host::Shared);
-        assert!(shown.form.is_empty() && shown.details[0].ends_with("p3 --answer TEXT"));
+        let approve = "    swarm approve p3 --team web --answer TEXT";
+        assert!(shown.form.is_empty() && shown.details[1] == approve);
     }
 
     #[test]

@@ -55,8 +55,9 @@ impl Updates {
                     from => Some(self.paragraph(&quoted(from, text))),
                 }
             }
-            AgentEvent::Asked { from, line, id } => Some(self.paragraph(&format!(
-                "{from} asks for permission: {line}. Answer with `swarm approve {id}` or `swarm deny {id}` in a terminal."
+            AgentEvent::Asked { from, line, id, team } => Some(self.paragraph(&format!(
+                "{from} asks for permission: {line}. Answer with `swarm approve {id} --team {team}` \
+                 or `swarm deny {id} --team {team}` in a terminal."
             ))),
             AgentEvent::ThinkingDelta { text } => Some(self.chunk("agent_thought_chunk", text)),
             AgentEvent::Notice { line } => Some(self.notice(line)),
