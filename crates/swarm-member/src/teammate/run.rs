@@ -99,6 +99,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         &watcher,
         &spec.identity,
         deadline.since(clock.now()),
+        stop,
     )
     .await?
     else {
@@ -185,12 +186,13 @@ fn hello(
 }
 
 /// Waits until the roster has this spawn as committed, until its deadline in `left_ms`. `None` if
-/// it was cancelled.
+/// it was cancelled, or if this process is asked to stop.
 async fn await_commit(
     store: &dyn TeamStore,
     watcher: &DirectoryWatcher,
     identity: &MemberIdentity,
     left_ms: u64,
+    stop: &CancellationToken,
 ) -> Result<Option<Member>, TeammateError> {
     let team = &identity.agent.team;
     let mut roster = store.team(team).watch(watcher, &Topic::Roster);
@@ -216,6 +218,7 @@ async fn await_commit(
         }
         tokio::select! {
             () = roster.changed() => {}
+            () = stop.cancelled() => return Ok(None),
             () = tokio::time::sleep_until(deadline) => return Ok(None),
         }
     }

@@ -196,6 +196,17 @@ async fn a_spawn_that_is_called_off_leaves_without_a_model_call() {
 }
 
 #[tokio::test]
+async fn a_child_that_is_terminated_before_its_commit_leaves_immediately() {
+    let world = World::new();
+    let model = FakeModel::saying("hello");
+    let running = world.start(world.reserve("bob", Some("go")), &model);
+    until("hello", || world.crew().hello(&bob()).block_on().unwrap()).await;
+    running.terminate.tell("a test");
+    assert_eq!(running.ending().await, Ending::NotWanted);
+    assert_eq!(model.asked(), 0);
+}
+
+#[tokio::test]
 async fn a_spawn_whose_name_went_to_another_is_not_wanted() {
     let world = World::new();
     let model = FakeModel::saying("hello");
