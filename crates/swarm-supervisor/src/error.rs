@@ -65,13 +65,15 @@ pub enum LeadError {
     /// A member on another machine or in another container did not stop when it was asked to. Its
     /// process cannot be terminated from here.
     #[error(
-        "{member} runs on {host} and has not stopped yet; it was asked to, and `swarm kill {member}` stops it immediately"
+        "{member} runs on {host} and has not stopped yet; it was asked to, and `swarm kill {member}` {place} stops it immediately"
     )]
     NotStoppedElsewhere {
         /// Member that was to be stopped.
         member: MemberName,
         /// Host of its process.
         host: String,
+        /// Where `swarm kill` works: `here` if a node there carries it out, otherwise `there`.
+        place: &'static str,
     },
     /// A member has stopped, but its roster entry could not be removed: another process holds a lock.
     #[error("{sentence}, but its roster entry remains: {why}")]

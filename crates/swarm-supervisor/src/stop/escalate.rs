@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use swarm_os::Liveness;
-use swarm_protocol::{LifeKind, LifeRecord, Member, MemberName, MemberState, SpawnId};
+use swarm_protocol::{AgentId, LifeKind, LifeRecord, Member, MemberName, MemberState, SpawnId};
 use swarm_store::process::is_dead;
 use swarm_store::{LeaseEnd, StoreError, Team};
 
 use super::{StopOutcome, StopReport};
-use crate::{LeadError, SupervisedMember};
+use crate::{LeadError, SupervisedMember, node_of};
 
 /// How long a member that announced its exit, or whose process is gone, may still hold its life lock.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
@@ -105,7 +105,16 @@ impl SupervisedMember<'_> {
         if member.is_some() && self.liveness()? == Liveness::Alive {
             let member = self.name.clone();
             if let Some(host) = self.runs_elsewhere().await {
-                return Err(LeadError::NotStoppedElsewhere { member, host });
+                let place = if self.has_node().await {
+                    "here"
+                } else {
+                    "there"
+                };
+                return Err(LeadError::NotStoppedElsewhere {
+                    member,
+                    host,
+                    place,
+                });
             }
             // The main thread of a killed process can be gone before those that still hold its files.
             if !self.ends_within(LAST_MOMENT).await {
@@ -125,6 +134,17 @@ impl SupervisedMember<'_> {
         let files = self.files();
         let there = files.life_record(self.name).await?;
         started_elsewhere(&*files, self.name, &there, &self.team.context.process.host).await
+    }
+
+    /// Returns whether a node reports the member, which carries out commands about it. A node that
+    /// cannot be looked up is not known.
+    async fn has_node(self) -> bool {
+        let Some(orders) = self.files().orders() else {
+            return false;
+        };
+        let nodes = orders.nodes().nodes().await.unwrap_or_default();
+        let member = AgentId::new(self.name.clone(), self.team.name.clone());
+        node_of(&nodes, &member).is_some()
     }
 
     /// Returns where the last process of a spawn was started, if that was on another machine or with
