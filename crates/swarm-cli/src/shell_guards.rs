@@ -191,10 +191,11 @@ pub(crate) fn missing_backends(probe: &SandboxProbe) -> String {
 /// Creates the directory that comes first in the search path of agents' shells. Its entries link to
 /// this program, which selects its role by the name it was called with.
 fn shims(root: &Path, program: &Path) -> Result<PathBuf> {
+    // Tried each time: a directory that was copied to another disk has the link too.
+    config_directory::make(root)?;
     let directory = root.join("swarm").join("bin");
     let is_linked = |to: PathBuf| to == program;
     if !std::fs::read_link(directory.join(GIT)).is_ok_and(is_linked) {
-        config_directory::make(root)?;
         link_shims(&directory, program).map_err(|error| {
             let message = format!(
                 "cannot create the agent programs directory {}: {error}",

@@ -77,6 +77,24 @@ fn a_run_without_disk_space_reports_it_once() {
 }
 
 #[test]
+fn a_config_directory_that_became_read_only_is_reported_with_a_hint() {
+    let world = world();
+    let scenario = world.write("talk.toml", "[[turn]]\n[[turn.step]]\nsay = \"done\"\n");
+    let model = format!("scripted/{}", scenario.display());
+    let before =
+        format!("\"$0\" run go --model {model} && mount -o remount,ro \"$CLAUDE_CONFIG_DIR\"");
+    let arguments = ["run", "go", "--model", &model, "--json"];
+    let Some(refused) = on_disk(&world, "300m", &before, &arguments) else {
+        return;
+    };
+    let error = refused.error(7).to_string();
+    assert!(
+        error.contains("Read-only file system") && error.contains("make it writable"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_full_disk_is_reported_with_a_hint() {
     let world = world();
     let fill = "dd if=/dev/zero of=fill bs=1k";

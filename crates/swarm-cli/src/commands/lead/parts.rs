@@ -18,7 +18,6 @@ use crate::app::App;
 use crate::commands::peers::{claude_sessions, peer_directory};
 use crate::commands::runtime;
 use crate::commands::worktree::{OwnWorktree, PublishedMerges, leave_entered, wish};
-use crate::config_directory;
 use crate::failure::Result;
 use crate::host_facts::GatheringFacts;
 use crate::identity::Acting;
@@ -46,7 +45,6 @@ impl Ready {
         acting.require_mode(what, prepared.spawn_context.permissions.ceiling)?;
         let conversation = (&*app.env.cwd, session);
         Self::assemble(app, flags, conversation, None, prepared, |spawn_context| {
-            config_directory::make(&app.root)?;
             let Some(wish) = wish(flags.worktree.as_deref(), flags.snapshot)? else {
                 return Ok(None);
             };
