@@ -173,6 +173,11 @@ fn a_team_whose_hub_is_unreachable_is_left_out_of_listings_with_a_warning() {
             .stderr_has("left out: teams `far`, `further`: hub ");
         assert_eq!(done.stderr.matches(HUB).count(), 1, "{}", done.story());
     }
+    for words in [&["peers"][..], &["peers", "--json"]] {
+        let done = world.swarm(words);
+        done.ok().stderr_has("left out: hub ");
+        assert_eq!(done.stderr.matches(HUB).count(), 1, "{}", done.story());
+    }
     let unnamed = world.swarm(&["task", "list"]);
     unnamed
         .code(2)

@@ -36,7 +36,7 @@ pub(in crate::commands) fn claude_sessions(root: &Path) -> PathBuf {
 pub(super) fn run(app: &App, _args: &PeersArgs) -> Result<()> {
     let (sessions, errors) = runtime()?.block_on(peer_places(app)?.sessions());
     for error in errors {
-        app.out.warn(&format!("swarm: {error}"));
+        app.out.remark(&format!("left out: {error}"));
     }
     let none = "no session accepts messages: start one with `swarm lead` or `swarm run`";
     app.out.list(&sessions, &table(&sessions), none)

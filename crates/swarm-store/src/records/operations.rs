@@ -50,7 +50,7 @@ impl RecordsTeam {
         &self.team
     }
 
-    fn waiting_at_most(&self, at_most: Duration) -> Self {
+    pub(super) fn waiting_at_most(&self, at_most: Duration) -> Self {
         let mut team = self.clone();
         let patience = &mut team.patience;
         patience.at_most = at_most.min(patience.at_most);

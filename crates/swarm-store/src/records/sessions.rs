@@ -1,6 +1,7 @@
 //! The sessions of a hub: an entry for each, and a log of its messages and the answers to them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use swarm_protocol::{LifeRecord, PeerFrame, PeerSession, SessionId};
 
@@ -34,6 +35,14 @@ impl Nodes {
 }
 
 impl Sessions {
+    /// Returns the same sessions with a shorter limit on the hub's answer to a call.
+    #[must_use]
+    pub fn waiting_at_most(&self, at_most: Duration) -> Self {
+        Self {
+            records: self.records.waiting_at_most(at_most),
+        }
+    }
+
     /// Adds a session, which counts as ended when the lease is dropped. What is stored of ended
     /// sessions is removed. Returns also the position of the first frame for this process.
     ///

@@ -157,6 +157,20 @@ fn an_address_that_closes_every_connection_is_named_with_the_cause() {
 }
 
 #[test]
+fn sessions_of_a_silent_hub_are_waited_for_as_long_as_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    // It accepts connections and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("nats://{}", silent.local_addr().unwrap());
+    let sessions = machine(directory.path(), settings(url)).nodes().sessions();
+    let began = Instant::now();
+    let hurried = sessions.waiting_at_most(Duration::from_millis(300));
+    let error = hurried.all().block_on().unwrap_err();
+    assert!(error.is_of_hub(), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
 fn a_damaged_hub_file_is_named_and_its_team_can_be_removed() {
     let directory = tempfile::tempdir().unwrap();
     let own = directory.path().join("teams/crew/swarm");

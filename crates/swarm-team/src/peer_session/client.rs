@@ -21,6 +21,9 @@ use super::{claude, peer_records};
 /// How long the receiver may take for its first answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long hubs may take to list their sessions.
+const LIST_PATIENCE: Duration = Duration::from_secs(5);
+
 /// How long a receiver on a hub may take for it.
 const HUB_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -41,14 +44,17 @@ pub struct PeerPlaces {
 impl PeerPlaces {
     /// Returns the sessions of this machine, those of Claude Code last, then the others of each hub,
     /// each oldest first; and the errors of hubs that could not be asked. The hubs are asked at the
-    /// same time, in tasks of the runtime.
+    /// same time, in tasks of the runtime, for at most 5 seconds.
     pub async fn sessions(&self) -> (Vec<PeerSession>, Vec<StoreError>) {
         let records = peer_records(&self.directory);
         let mut sessions: Vec<PeerSession> = records.iter().map(PeerRecord::public).collect();
         let of_claude = claude::sessions(&self.claude_sessions);
         sessions.extend(of_claude.iter().map(ClaudeSession::public));
-        let ask = |hub: Sessions| tokio::spawn(async move { hub.all().await });
-        let asked: Vec<_> = self.hubs.iter().cloned().map(ask).collect();
+        let ask = |hub: &Sessions| {
+            let hub = hub.waiting_at_most(LIST_PATIENCE);
+            tokio::spawn(async move { hub.all().await })
+        };
+        let asked: Vec<_> = self.hubs.iter().map(ask).collect();
         let mut errors: Vec<StoreError> = Vec::new();
         for hub in asked {
             match hub.await {
