@@ -134,8 +134,10 @@ fn commands_on_a_team_do_not_connect_to_the_hub_of_another_one() {
     fs::create_dir_all(&own).unwrap();
     fs::write(own.join("hub.json"), format!(r#"{{"url": "{url}"}}"#)).unwrap();
     world.swarm(&["team", "create", "here"]).ok();
+    world.commit_project();
     for command in [
         &["task", "create", "work", "--team", "here"][..],
+        &["worktree", "list", "--team", "here"],
         &["task", "list", "--team", "here"],
         &["requests", "--team", "here"],
     ] {

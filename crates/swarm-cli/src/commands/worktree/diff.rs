@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use swarm_worktree::{Collision, Slug, WorktreeDiff};
 
-use super::published::{fetch, uncommitted_there};
+use super::published::{fetch, fetch_listed, uncommitted_there};
 use crate::app::App;
 use crate::failure::Result;
 use crate::spawn_context::worktrees;
@@ -47,7 +47,7 @@ pub(in crate::commands) fn show_diff(app: &App, work: &WorktreeDiff) -> Result<(
 
 pub(super) fn forecast(app: &App) -> Result<ExitCode> {
     let worktrees = worktrees(app);
-    fetch(app, &worktrees, None)?;
+    fetch_listed(app, &worktrees)?;
     let collisions = worktrees.forecast(&app.env.cwd)?;
     if app.out.json {
         app.out.json(&collisions)?;

@@ -8,7 +8,7 @@ use swarm_store::{BlockOn as _, TeamStore};
 use swarm_ui::print::{Cell, Table};
 use swarm_worktree::{Condition, Hazard, ListedWorktree, Worktrees};
 
-use super::published::fetch;
+use super::published::fetch_listed;
 use crate::app::App;
 use crate::failure::{Failure, Result};
 use crate::output::plain;
@@ -16,7 +16,7 @@ use crate::spawn_context::worktrees;
 
 pub(super) fn run(app: &App) -> Result<ExitCode> {
     let worktrees = worktrees(app);
-    fetch(app, &worktrees, None)?;
+    fetch_listed(app, &worktrees)?;
     let (listed, damaged) = worktrees.list(&app.env.cwd)?;
     if app.out.json {
         let records: Vec<_> = listed.iter().map(record).collect::<Result<_, _>>()?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use swarm_protocol::TeamName;
 use swarm_store::BlockOn as _;
 use swarm_supervisor::fetch_published;
 use swarm_worktree::{RemoteState, Slug, Worktrees};
@@ -15,6 +16,15 @@ use crate::unreachable_hubs::take_unreachable;
 /// How long the hub of a team that may have nothing here is asked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Like [`fetch`], for a list: only from the team that the command names, if it names one.
+pub(super) fn fetch_listed(app: &App, worktrees: &Worktrees) -> Result<()> {
+    let teams = match app.asked_team()? {
+        Some(team) => vec![team],
+        None => app.store.teams().block_on()?,
+    };
+    fetch_from(app, worktrees, teams, None)
+}
+
 /// Fetches what members of all teams on hubs have published for this repository. Warns if that is
 /// not possible; what was fetched before can be used then. Fails if the worktree `wanted` was not
 /// fetched.
@@ -23,10 +33,18 @@ pub(in crate::commands) fn fetch(
     worktrees: &Worktrees,
     wanted: Option<&Slug>,
 ) -> Result<()> {
-    let mut teams = app.store.teams().block_on()?;
+    fetch_from(app, worktrees, app.store.teams().block_on()?, wanted)
+}
+
+fn fetch_from(
+    app: &App,
+    worktrees: &Worktrees,
+    mut teams: Vec<TeamName>,
+    wanted: Option<&Slug>,
+) -> Result<()> {
     let warn = |why: &str| {
         app.out
-            .warn(&format!("work of other machines was not fetched: {why}"));
+            .remark(&format!("work of other machines was not fetched: {why}"));
     };
     for left_out in take_unreachable(&*app.store, &mut teams) {
         warn(&left_out.text());
@@ -51,7 +69,7 @@ pub(in crate::commands) fn fetch(
                     return Err(failed.why.into());
                 }
                 Some(_) => {}
-                None => app.out.warn(&failed.why.to_string()),
+                None => app.out.remark(&failed.why.to_string()),
             }
         }
     }
