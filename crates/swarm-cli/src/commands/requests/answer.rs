@@ -239,8 +239,10 @@ fn explained(app: &App, team: &dyn Team, error: StoreError) -> Failure {
             "request `{id}` was already {answer} {ago} ago, by another person or from another shell"
         ),
     };
-    Failure::conflict(message)
-        .with_hint("nothing was changed; run `swarm requests` to list pending requests")
+    Failure::conflict(message).with_hint(format!(
+        "nothing was changed; run `{}requests` to list pending requests",
+        app.command_prefix()
+    ))
 }
 
 fn show(app: &App, record: &RequestRecord, verdict: &str, more: &str) -> Result<()> {
