@@ -236,7 +236,7 @@ fn explained(app: &App, team: &dyn Team, error: StoreError) -> Failure {
             format!("request `{id}` was withdrawn {ago} ago: nobody waits for an answer")
         }
         _ => format!(
-            "request `{id}` was already {answer} {ago} ago, by another person or from another shell"
+            "request `{id}` was already {answer} {ago} ago"
         ),
     };
     Failure::conflict(message).with_hint(format!(
