@@ -235,9 +235,7 @@ fn explained(app: &App, team: &dyn Team, error: StoreError) -> Failure {
         "withdrawn" => {
             format!("request `{id}` was withdrawn {ago} ago: nobody waits for an answer")
         }
-        _ => format!(
-            "request `{id}` was already {answer} {ago} ago"
-        ),
+        _ => format!("request `{id}` was already {answer} {ago} ago"),
     };
     Failure::conflict(message).with_hint(format!(
         "nothing was changed; run `{}requests` to list pending requests",
