@@ -61,7 +61,7 @@ impl Events {
     pub fn asked(&self) -> Vec<[String; 3]> {
         let events = self.0.lock();
         let asked = events.iter().filter_map(|event| match event {
-            AgentEvent::Asked { from, line, id } => Some([from, line, id].map(Clone::clone)),
+            AgentEvent::Asked { from, line, id, .. } => Some([from, line, id].map(Clone::clone)),
             _ => None,
         });
         asked.collect()

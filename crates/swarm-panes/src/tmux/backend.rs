@@ -209,20 +209,13 @@ impl TmuxBackend {
         }
     }
 
-    /// Runs commands for one pane; a missing pane is [`PaneError::Gone`].
+    /// Runs commands for one pane; a missing pane or server is [`PaneError::Gone`].
     pub(super) async fn run_on(&self, pane: &Pane, batch: &Batch) -> Result<String, PaneError> {
-        self.server_of(pane)
-            .run(batch)
-            .await
-            .map_err(|error| match &error {
-                PaneError::ServerGone(_) => PaneError::Gone(pane.id.clone()),
-                PaneError::Refused { message, .. }
-                    if message.contains("can't find pane") || message.contains("no such pane") =>
-                {
-                    PaneError::Gone(pane.id.clone())
-                }
-                _ => error,
-            })
+        let result = self.server_of(pane).run(batch).await;
+        result.map_err(|error| match error {
+            PaneError::ServerGone(_) => PaneError::Gone(pane.id.clone()),
+            error => of_missing_pane(&pane.id, error),
+        })
     }
 
     /// Kills a pane if it still has this tag.
@@ -276,5 +269,18 @@ pub(super) fn checked(id: &PaneId) -> Result<&PaneId, PaneError> {
             given: id.to_string(),
             why: "expected `%` followed by a number",
         })
+    }
+}
+
+/// Returns [`PaneError::Gone`] if tmux rejected commands because the pane does not exist, and other
+/// errors as they are.
+pub(super) fn of_missing_pane(pane: &PaneId, error: PaneError) -> PaneError {
+    match &error {
+        PaneError::Refused { message, .. }
+            if message.contains("can't find pane") || message.contains("no such pane") =>
+        {
+            PaneError::Gone(pane.clone())
+        }
+        _ => error,
     }
 }

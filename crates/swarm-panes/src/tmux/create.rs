@@ -7,7 +7,7 @@ use swarm_protocol::PaneId;
 use tmux_interface::{BreakPane, KillPane, NewWindow};
 
 use super::arrange::{self, Owner};
-use super::backend::TmuxBackend;
+use super::backend::{TmuxBackend, of_missing_pane};
 use super::batch::Batch;
 use super::commands::{CALL_LIMIT, configure, placeholder, split, tag_new};
 use super::facts::{WindowFacts, WindowQuery};
@@ -280,7 +280,9 @@ async fn configure_and_start(
         run(backend, &dressed).await?;
         starting
     };
-    let after = Snapshot::parse(&backend.server().run(&batch).await?)?;
+    // Who deletes the team meanwhile closes the pane.
+    let started = backend.server().run(&batch).await;
+    let after = Snapshot::parse(&started.map_err(|error| of_missing_pane(&pane.id, error))?)?;
     backend.remember(pane, Child::in_pane(&after, &pane.id));
     Ok(after)
 }

@@ -169,13 +169,17 @@ fn names_of_files_in_the_working_directory_count() {
         // A command is not looked up in the working directory.
         ("server --all", false),
     ] {
-        assert_eq!(runs_in_sandbox(&top, "", &line(text)), expected, "{text}");
+        assert_eq!(
+            runs_in_sandbox(&top, "/usr/bin", &line(text)),
+            expected,
+            "{text}"
+        );
     }
-    assert!(runs_in_sandbox(&top, "", &words("Run check.awk")));
-    assert!(!runs_in_sandbox(&top, "", &words("server --all")));
+    assert!(runs_in_sandbox(&top, "/usr/bin", &words("Run check.awk")));
+    assert!(!runs_in_sandbox(&top, "/usr/bin", &words("server --all")));
     let command = words("/opt/server");
     for (value, expected) in [("check.awk", true), ("my lib/x", true), ("x", false)] {
-        let found = runs_with_values(&top, "", &command, &[value]);
+        let found = runs_with_values(&top, "/usr/bin", &command, &[value]);
         assert_eq!(found, expected, "{value}");
     }
 }
