@@ -22,11 +22,11 @@ impl FileStore {
     pub(crate) fn sweep(&self, clear: bool) -> Result<Vec<(Leftover, Result<()>)>> {
         let mut found = Vec::new();
         let own = self.layout.own();
-        let below_own = names_in(&own).into_iter().map(|name| own.join(name));
-        let below_own: Vec<_> = below_own.filter(|path| path.is_dir()).collect();
+        let (below_own, conversations) = (directories_in(&own), self.conversations());
         for directory in [self.layout.root(), self.layout.sessions(), own]
             .into_iter()
             .chain(below_own)
+            .chain(conversations)
         {
             found.extend(sweep_temporaries(&directory, clear)?);
         }
@@ -65,6 +65,16 @@ impl FileStore {
             }
         }
         Ok(found)
+    }
+
+    /// Returns the directories of transcripts and of what is kept next to each.
+    fn conversations(&self) -> Vec<PathBuf> {
+        let mut directories = directories_in(&self.layout.root().join("projects"));
+        let of_one = directories
+            .iter()
+            .flat_map(|project| directories_in(project));
+        directories.extend(of_one.collect::<Vec<_>>());
+        directories
     }
 
     /// Moves the remaining files of a partially deleted team to its archive. If the team was to be
@@ -210,6 +220,15 @@ fn names_in(directory: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+fn directories_in(directory: &Path) -> Vec<PathBuf> {
+    let paths = names_in(directory)
+        .into_iter()
+        .map(|name| directory.join(name));
+    paths
+        .filter(|path| path.is_dir() && !path.is_symlink())
+        .collect()
 }
 
 /// Removes a file or an empty directory.

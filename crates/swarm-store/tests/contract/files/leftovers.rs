@@ -109,18 +109,24 @@ fn archives_that_cannot_be_listed_are_not_taken_for_none() {
 #[test]
 fn temporary_files_of_killed_processes_go_from_every_directory_of_swarm() {
     let world = World::with_member("alice");
-    let made: Vec<PathBuf> = ["swarm", "swarm/peers", "sessions"]
-        .iter()
-        .map(|below| {
-            let directory = world.root.join(below);
-            fs::create_dir_all(&directory).unwrap();
-            let path = directory.join(".one.json.abc123.swarm-tmp");
-            let file = fs::File::create(&path).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_hours(2))
-                .unwrap();
-            path
-        })
-        .collect();
+    let made: Vec<PathBuf> = [
+        "swarm",
+        "swarm/peers",
+        "sessions",
+        "projects/-work",
+        "projects/-work/one",
+    ]
+    .iter()
+    .map(|below| {
+        let directory = world.root.join(below);
+        fs::create_dir_all(&directory).unwrap();
+        let path = directory.join(".one.json.abc123.swarm-tmp");
+        let file = fs::File::create(&path).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_hours(2))
+            .unwrap();
+        path
+    })
+    .collect();
     world.store.sweep(true).block_on().unwrap();
     assert!(!made.iter().any(|path| path.exists()), "{made:?}");
 }
