@@ -54,6 +54,11 @@ pub(crate) struct Accounts {
 partial_debug!(SpendingMeter: name);
 
 impl Accounts {
+    /// Returns whether they are those of a team, or of none.
+    fn are_of(&self, team: Option<&Arc<dyn Team>>) -> bool {
+        self.team.as_ref().map(|own| own.name()) == team.map(|team| team.name())
+    }
+
     /// Adds what was stored since the last call.
     fn read_on(&mut self) -> Result<(), StoreError> {
         if let Some(team) = &self.team {
@@ -124,12 +129,16 @@ impl SpendingMeter {
         Ok(accounts)
     }
 
+    /// Returns the member's team, if it is in one.
+    fn team(&self) -> Option<Arc<dyn Team>> {
+        self.owner.get().and_then(|owner| owner.context.team())
+    }
+
     /// Returns the accounts as they were read last, in the member's team.
     fn joined(&self) -> Result<parking_lot::MutexGuard<'_, Accounts>, StoreError> {
         let mut accounts = self.accounts.lock();
-        let team = self.owner.get().and_then(|owner| owner.context.team());
-        let names = |team: &Option<Arc<dyn Team>>| team.as_ref().map(|team| team.name().clone());
-        if team.is_some() && names(&team) != names(&accounts.team) {
+        let team = self.team();
+        if team.is_some() && !accounts.are_of(team.as_ref()) {
             self.join(&mut accounts, team)?;
         }
         Ok(accounts)
@@ -215,10 +224,9 @@ impl SpendingMeter {
         if !self.defaults.is_empty() || self.run.is_some() {
             return false;
         }
-        let team = self.owner.get().and_then(|owner| owner.context.team());
-        let name = |team: &Option<Arc<dyn Team>>| team.as_ref().map(|team| team.name().clone());
+        let team = self.team();
         let accounts = self.accounts.try_lock();
-        let has_joined = accounts.is_some_and(|accounts| name(&accounts.team) == name(&team));
+        let has_joined = accounts.is_some_and(|accounts| accounts.are_of(team.as_ref()));
         match team {
             _ if !has_joined => false,
             Some(team) => {
