@@ -137,9 +137,7 @@ fn a_call_is_changed_in_the_persons_editor_before_it_is_allowed() {
     run.line("export EDITOR='sed -i s/made/edited/'; clear");
     run.swarm("lead --mode default; echo code $?");
     run.shows("team-lead >");
-    run.line("/permissions");
-    run.shows("permission mode: default");
-    run.shows("scratchpad");
+    run.rules_are_shown();
     run.line("make it");
     run.shows("4: change it in your editor, then allow it");
     let edited = run.world.project().join("edited");
@@ -336,6 +334,25 @@ fn a_prompt_of_a_server_is_typed_as_a_command_and_a_wrong_one_says_why() {
     let said = ask.ask.body["messages"].to_string();
     assert!(said.contains(text), "{said}");
     run.shows("understood");
+    run.press("C-d");
+    run.shows("code 0");
+}
+
+#[test]
+fn the_rules_of_a_lead_whose_servers_are_starting_are_not_shown_as_none() {
+    let run = RunInPane::shell("sh", brain);
+    let program = env!("CARGO_BIN_EXE_serves-mcp");
+    // It starts when somebody writes into the pipe.
+    let line = format!("read go < go; exec '{program}' --mode rich");
+    let servers = json!({"mcpServers": {"kit": {"command": "sh", "args": ["-c", line]}}});
+    run.world.write("root/.mcp.json", &servers.to_string());
+    run.line("mkfifo go");
+    run.swarm("lead --mode default; echo code $?");
+    run.shows("team-lead >");
+    run.line("/permissions");
+    run.shows("the lead is still starting");
+    std::fs::write(run.world.project().join("go"), "\n").unwrap();
+    run.rules_are_shown();
     run.press("C-d");
     run.shows("code 0");
 }

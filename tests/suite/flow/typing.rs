@@ -377,6 +377,17 @@ impl RunInPane {
         self.inside.tmux().wait_for_text(&self.pane, text);
     }
 
+    /// Asks a lead in mode `default` for its rules until it has started and knows them.
+    pub(super) fn rules_are_shown(&self) {
+        self.world.wait_until("the rules of the lead", || {
+            self.line("/permissions");
+            self.shows("permission mode: default");
+            let screen = self.inside.tmux().screen(&self.pane);
+            assert!(!screen.contains("no permission rules"), "{screen}");
+            screen.contains("scratchpad")
+        });
+    }
+
     /// Allows the call in the dialog once, by its key. The call creates this file of the project.
     pub(super) fn allows_call_that_makes(&self, file: &str) {
         let made = self.world.project().join(file);

@@ -96,7 +96,7 @@ pub(super) fn assemble(
         dep.permissions.ceiling,
     )
     .on_change(move |rights| {
-        *in_force.write() = rights.rules();
+        *in_force.write() = Some(rights.rules());
         events.emit(AgentEvent::ModeChanged {
             mode: rights.mode(),
         });

@@ -74,8 +74,9 @@ pub struct LeadParts {
     pub services: ModelServices,
     /// The lead's permission rules.
     pub rules: RuleSet,
-    /// Receives the rules in force, also those that a person grants later.
-    pub rules_in_force: Arc<RwLock<RuleSet>>,
+    /// Receives the rules in force, also those that a person grants later. `None` until the lead is
+    /// assembled: before, the rules of its team and its scratchpad are not known.
+    pub rules_in_force: Arc<RwLock<Option<RuleSet>>>,
     /// The view of the run.
     pub events: Arc<dyn EventSink>,
     /// Input from the terminal; `None` without one.

@@ -20,16 +20,15 @@ use crate::output::{failure_text, terminal_width};
 /// Reply to `/plan` with another `/plan` as its task.
 const NESTED_PLAN: &str = "`/plan` takes a task, not another `/plan`";
 
+/// Reply to `/permissions` while the lead starts, for example its MCP servers.
+const RULES_NOT_KNOWN: &str = "the lead is still starting, and its rules are not complete; use `/permissions` again in a moment";
+
 impl TerminalCommands {
     /// Runs a command of this module. `None` for other commands.
     pub(super) fn session_command(&self, name: &str, rest: &str) -> Option<Typed> {
         match (name, rest) {
             ("agents", "") => self.show_run("agents list"),
-            ("permissions", "") => {
-                self.show_mode();
-                let text = rules(&self.rules.read(), self.table_width());
-                self.show_long("/permissions", &text);
-            }
+            ("permissions", "") => self.show_permissions(),
             ("diff", "") => self.show_long("/diff", &self.diff()),
             ("export", file) => self.show(self.export(file)),
             ("hooks", "") => {
@@ -84,6 +83,15 @@ impl TerminalCommands {
     /// Returns whether a prompt file has this name, which takes precedence.
     fn has_prompt_file(&self, name: &str) -> bool {
         self.prompts.names().iter().any(|known| known == name)
+    }
+
+    fn show_permissions(&self) {
+        self.show_mode();
+        match &*self.rules.read() {
+            Some(known) => self.show_long("/permissions", &rules(known, self.table_width())),
+            // "no permission rules" would not be true.
+            None => self.show(RULES_NOT_KNOWN.to_owned()),
+        }
     }
 
     /// Returns the changes. Refused like `!` lines, because git may run the repository's filters.

@@ -79,8 +79,8 @@ pub(super) struct TerminalCommands {
     pub(super) actor: TerminalActor,
     /// The configuration of the lead, with its skills, which are prompts to it.
     pub(super) agent_config: Arc<AgentConfig>,
-    /// The permission rules of the lead in force.
-    pub(super) rules: Arc<RwLock<RuleSet>>,
+    /// The permission rules of the lead in force; `None` until it is assembled.
+    pub(super) rules: Arc<RwLock<Option<RuleSet>>>,
     /// The environment in the lead's directory. Commands of swarm run in that of the session, also if
     /// the lead has a worktree.
     pub(super) env: Environment,
