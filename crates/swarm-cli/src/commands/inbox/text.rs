@@ -1,5 +1,6 @@
 //! Text form of a message.
 
+use swarm_permissions::HandoffScan;
 use swarm_protocol::{ControlFrame, InboxEntry, MessageId, UnixMs};
 use swarm_team::Incoming;
 use swarm_ui::print::counted;
@@ -10,6 +11,11 @@ use crate::output::plain;
 /// Formats a heading with sender, age and state, then the indented text. Control frames are
 /// described.
 pub(super) fn message(entry: &InboxEntry, state: &MessageState, now: UnixMs) -> String {
+    scanned(entry, state, now, HandoffScan::Off)
+}
+
+/// Formats a message whose text is scanned.
+fn scanned(entry: &InboxEntry, state: &MessageState, now: UnixMs, scan: HandoffScan) -> String {
     let when = entry.timestamp.unix_ms().map_or_else(
         || entry.timestamp.to_string(),
         |at| format!("{} ago", age(now, at)),
@@ -29,22 +35,24 @@ pub(super) fn message(entry: &InboxEntry, state: &MessageState, now: UnixMs) -> 
         Some(_) => incoming.in_full(),
         None => entry.text.clone(),
     };
-    let body: Vec<String> = plain(body.trim_end())
+    let body: Vec<String> = plain(&scan.checked(body.trim_end()))
         .lines()
         .map(|line| format!("  {line}"))
         .collect();
     format!("{heading}\n{}", body.join("\n"))
 }
 
-/// Formats what `swarm inbox --json` printed. Returns the id and the text of each message.
+/// Formats what `swarm inbox --json` printed, for a model. Returns the id and the text of each
+/// message.
 pub(in crate::commands) fn printed(
     json: &str,
     now: UnixMs,
+    scan: HandoffScan,
 ) -> Result<Vec<(Option<String>, String)>, serde_json::Error> {
     let entries: Vec<InboxEntry> = serde_json::from_str(json)?;
     let listed = entries.iter().map(|entry| {
         let id = entry.msg_id.as_ref().map(MessageId::to_string);
-        (id, message(entry, &MessageState::default(), now))
+        (id, scanned(entry, &MessageState::default(), now, scan))
     });
     Ok(listed.collect())
 }

@@ -46,6 +46,7 @@ pub(in crate::commands) fn run(app: &App, args: &McpArgs) -> Result<()> {
             program: std::env::current_exe()?,
             role,
             ceiling: args.mode,
+            scan: app.settings.handoff,
             clock: Arc::clone(&app.clock),
             shown: ShownMail::default(),
             team: Mutex::new(app.asked_team()?.map(|team| team.to_string())),
