@@ -14,6 +14,7 @@ mod environment;
 mod error;
 mod events;
 mod fork;
+mod git_ahead;
 mod history;
 mod hook_clients;
 mod injected;

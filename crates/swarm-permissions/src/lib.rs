@@ -41,7 +41,7 @@ pub use definition_file::{
     read_json as read_definitions_json,
 };
 pub use files::ReadFilter;
-pub use git_guard::{GitFacts, GitLine, GitPlace, git_command, git_refusal};
+pub use git_guard::{GitFacts, GitLine, GitPlace, git_calls, git_command, git_refusal};
 pub use handoff::{HandoffRisk, HandoffScan, scan_handoff};
 pub use instructions::{InstructionSettings, RuleFile, imports};
 pub use mode_choice::{ChosenMode, ModeSource, choose_mode};

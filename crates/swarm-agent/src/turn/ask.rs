@@ -1,5 +1,6 @@
 //! Resolves a verdict to a decision about a call.
 
+use serde_json::Value;
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
 use swarm_protocol::{MemberState, PLAN_TOOL, ToolKind};
 use swarm_tools::ModeSwitch as _;
@@ -8,24 +9,31 @@ use tokio_util::sync::CancellationToken;
 use super::call::overdue;
 use super::dispatch::kind_of;
 use super::types::{NOT_RUN, PreparedCall, Refusal, Verdict};
+use crate::git_ahead::refused_by_git;
 use crate::{Session, Withdrawal};
 
 impl Session {
-    /// Refuses a call that requires approval but fails in any case, because file tools never write
-    /// its path.
-    pub(super) fn refuse_protected(&self, verdict: Verdict) -> Verdict {
+    /// Refuses a call that requires approval but fails in any case: file tools never write its path,
+    /// or the agent's `git` refuses it.
+    pub(super) fn refuse_impossible(&self, verdict: Verdict) -> Verdict {
         let Verdict::Ask { ready, .. } = &verdict else {
             return verdict;
         };
-        if ready.tool.kind() != ToolKind::Edit {
-            return verdict;
-        }
         let context = self.call_context();
-        let paths = ready.tool.touches(&ready.input, &context.cwd);
-        let mut refusals = paths
-            .iter()
-            .filter_map(|path| context.protected.write_refusal(path));
-        match refusals.next() {
+        let command = ready.input.get("command").and_then(Value::as_str);
+        let why = match (ready.tool.kind(), command) {
+            (ToolKind::Edit, _) => {
+                let paths = ready.tool.touches(&ready.input, &context.cwd);
+                let mut paths = paths.iter();
+                paths.find_map(|path| context.protected.write_refusal(path))
+            }
+            (ToolKind::Execute, Some(command)) if ready.tool.name() == "Bash" => {
+                let why = refused_by_git(command, &self.starts_in(), &context);
+                why.map(|why| format!("The command was not run: refused by swarm. {why}"))
+            }
+            _ => None,
+        };
+        match why {
             Some(why) => Verdict::Refuse(Refusal::Other(why)),
             None => verdict,
         }

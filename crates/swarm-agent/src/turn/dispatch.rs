@@ -186,7 +186,7 @@ impl Session {
         {
             (verdict, context) = self.check_by_hooks(&call.id, ready, cancel).await;
         }
-        let verdict = self.refuse_protected(verdict);
+        let verdict = self.refuse_impossible(verdict);
         let ready = match self.resolve(&call.id, verdict, cancel).await {
             Ok(ready) => ready,
             Err(refusal) => return self.refused(call, refusal, cancel).await,

@@ -6,7 +6,9 @@ use serde_json::json;
 use swarm_agent::{Injected, Rights, Session};
 use swarm_permissions::{Behavior, Destination, Rule, RuleSet, RuleValue, Suggestion};
 use swarm_permissions::{PermissionOutcome, PermissionRequest};
-use swarm_protocol::{AgentEvent, MemberState, PermissionMode};
+use swarm_protocol::{
+    AgentEvent, MemberState, PermissionMode, SandboxKind, SandboxUse, ShellGuards,
+};
 
 use crate::model::{call, say};
 use crate::setup::{Gate, Setup, on, rights};
@@ -39,7 +41,7 @@ fn grant(tool: &str) -> Suggestion {
 
 /// Returns a session in the directory `repo` with the built-in tools, which runs these shell
 /// commands in order.
-fn in_shell(setup: &mut Setup, guards: swarm_protocol::ShellGuards, commands: &[&str]) -> Session {
+fn in_shell(setup: &mut Setup, guards: ShellGuards, commands: &[&str]) -> Session {
     setup.tools = swarm_tools::builtin();
     let repo = setup.scratch.path().canonicalize().unwrap().join("repo");
     std::fs::create_dir_all(repo.join("secrets")).unwrap();
@@ -53,6 +55,7 @@ fn in_shell(setup: &mut Setup, guards: swarm_protocol::ShellGuards, commands: &[
     let context = &mut parts.tool_context;
     context.checkout = Arc::new(swarm_tools::Checkout::of(&repo, None));
     context.guards = Arc::new(guards);
+    context.env = Arc::new([("SWARM_NAME".to_owned(), "bob".to_owned())].into());
     context.cwd = repo;
     let mut session = Session::open(setup.transcript(), parts).unwrap();
     session.deliver(vec![Injected::prompt("do it")]).unwrap();
@@ -75,11 +78,7 @@ async fn commands_are_checked_in_the_current_shell_directory() {
     let widest = PermissionMode::BypassPermissions;
     setup.rights = Arc::new(Rights::new(widest, rules, widest));
     let commands = ["cd secrets", "cat key", "cd .. && cat key"];
-    let mut session = in_shell(
-        &mut setup,
-        swarm_protocol::ShellGuards::default(),
-        &commands,
-    );
+    let mut session = in_shell(&mut setup, ShellGuards::default(), &commands);
     std::fs::File::create(session.parts().tool_context.cwd.join("key")).unwrap();
     session.run_turn(on()).await;
     let requests = setup.model.requests();
@@ -89,28 +88,64 @@ async fn commands_are_checked_in_the_current_shell_directory() {
     assert!(results[1].1.contains("Read(./secrets/**)"), "{results:?}");
 }
 
-#[tokio::test]
-async fn git_in_another_checkout_requires_approval_even_after_cd() {
-    let mut setup = Setup::new(Vec::new());
-    setup.rights = rights(PermissionMode::Default);
+/// Creates the repositories `repo` and `repo/other`. Returns guards with a wrapper of git.
+fn with_repositories(setup: &Setup) -> ShellGuards {
     let base = setup.scratch.path().canonicalize().unwrap();
     for git in ["repo/.git", "repo/other/.git"] {
         let git = base.join(git);
         std::fs::create_dir_all(git.join("objects")).unwrap();
         std::fs::create_dir_all(git.join("refs")).unwrap();
         for (file, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", "")] {
-            use std::io::Write as _;
-            let mut file = std::fs::File::create(git.join(file)).unwrap();
-            file.write_all(text.as_bytes()).unwrap();
+            swarm_os::replace_alone(&git.join(file), text.as_bytes()).unwrap();
         }
     }
     let shims = base.join("shims");
     std::fs::create_dir_all(&shims).unwrap();
     std::fs::File::create(shims.join("git")).unwrap();
-    let guards = swarm_protocol::ShellGuards {
+    ShellGuards {
         shims: Some(shims),
-        ..swarm_protocol::ShellGuards::default()
+        ..ShellGuards::default()
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_what_git_will_refuse() {
+    let mut setup = Setup::new(Vec::new());
+    setup.rights = rights(PermissionMode::Default);
+    let guards = ShellGuards {
+        sandbox: SandboxUse::Always,
+        backend: Some(SandboxKind::Namespaces),
+        helper: vec!["/nowhere/helper".to_owned()],
+        ..with_repositories(&setup)
     };
+    let commands = [
+        "git bisect start",
+        "make && git stash",
+        "git gc",
+        "git -C other stash",
+        "cd other && git bisect start",
+    ];
+    let mut session = in_shell(&mut setup, guards, &commands);
+    setup.gate.answers.lock().extend([no(), no()]);
+    session.run_turn(on()).await;
+    let asked = setup.gate.asked.lock().clone();
+    let asked: Vec<_> = asked.iter().map(|asked| &asked.input["command"]).collect();
+    assert_eq!(asked, commands[3..], "elsewhere, git may do it");
+    let requests = setup.model.requests();
+    let messages = &requests.last().unwrap().messages;
+    let results: Vec<_> = messages.iter().flat_map(results).collect();
+    let reasons = ["`git bisect` does not", "one stack", "`git gc` does not"];
+    for (result, why) in results.iter().zip(reasons) {
+        let text = &result.1;
+        assert!(text.contains("was not run") && text.contains(why), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn git_in_another_checkout_requires_approval_even_after_cd() {
+    let mut setup = Setup::new(Vec::new());
+    setup.rights = rights(PermissionMode::Default);
+    let guards = with_repositories(&setup);
     let commands = ["git status", "cd other", "git status"];
     let mut session = in_shell(&mut setup, guards, &commands);
     setup.gate.answers.lock().extend([no(), no()]);

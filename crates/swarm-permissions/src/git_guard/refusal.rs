@@ -58,9 +58,12 @@ fn refusal(command: &str, rest: &[String], facts: &dyn GitFacts, depth: usize) -
         "switch" | "checkout" | "symbolic-ref" if moves_head(command, rest, facts) => {
             head_refusal(command, facts)
         }
+        "gc" | "maintenance" | "pack-refs" if packs(command, rest) => {
+            housekeeping_refusal(command, facts)
+        }
         "clean" | "reset" | "restore" | "rm" | "mv" | "checkout" | "checkout-index"
         | "read-tree" => loss_refusal(command, rest, facts),
-        "switch" | "bisect" | "symbolic-ref" => None,
+        "switch" | "bisect" | "symbolic-ref" | "gc" | "maintenance" | "pack-refs" => None,
         other if depth < MAX_ALIAS_DEPTH => {
             let meant = facts.alias(other)?;
             // An alias that begins with `!` is a shell command; its own git calls are checked
@@ -129,6 +132,16 @@ fn bisect_refusal(facts: &dyn GitFacts) -> Option<String> {
     })
 }
 
+fn housekeeping_refusal(command: &str, facts: &dyn GitFacts) -> Option<String> {
+    (facts.sandboxed() && facts.place() != GitPlace::Elsewhere).then(|| {
+        format!(
+            "`git {command}` does not work in the sandbox, because git would have to write next to the repository's \
+            configuration. No command needs it; if git has become slow, tell the team lead, so that the user runs \
+            `git gc` in the main checkout."
+        )
+    })
+}
+
 fn loss_refusal(command: &str, rest: &[String], facts: &dyn GitFacts) -> Option<String> {
     let loss = loss(command, rest)?;
     (facts.place() == GitPlace::SharedTree && loss.is_real(facts)).then(|| {
@@ -161,6 +174,20 @@ fn deletes(command: &str, rest: &[String]) -> bool {
         _ => &[&["-d", "--delete"]],
     };
     own.iter().any(|option| options.may_have(option))
+}
+
+/// Returns whether all objects or refs would be packed. What git starts by itself (`--auto`) is left
+/// to git.
+fn packs(command: &str, rest: &[String]) -> bool {
+    let has = |names: &[&str]| {
+        let mut options = rest.iter().filter_map(|word| word.split('=').next());
+        options.any(|option| names.contains(&option))
+    };
+    if has(&["-h", "--help", "--auto"]) {
+        return false;
+    }
+    let runs_all = || rest.first().is_some_and(|word| word == "run") && !has(&["--task"]);
+    command != "maintenance" || runs_all()
 }
 
 /// Returns whether a branch is named as a ref, or refs are read from standard input.

@@ -160,6 +160,50 @@ fn a_bisection_is_refused_in_a_shared_checkout_and_in_the_sandbox() {
 }
 
 #[test]
+fn packing_is_refused_in_the_sandbox() {
+    let lines = ["gc", "gc --prune=now", "maintenance run", "pack-refs --all"];
+    for line in lines {
+        assert!(refused(line, GitPlace::OwnTree), "{line}");
+        assert!(!refused(line, GitPlace::Elsewhere), "{line}");
+        // Without a sandbox.
+        assert!(!refused(line, GitPlace::SharedTree), "{line}");
+    }
+    for line in [
+        "gc --auto",
+        "gc --help",
+        "maintenance run --auto",
+        "maintenance run --task=commit-graph",
+        "maintenance start",
+        "repack -d",
+        "count-objects",
+    ] {
+        assert!(!refused(line, GitPlace::OwnTree), "{line}");
+    }
+}
+
+#[test]
+fn git_calls_are_found_where_their_repository_is_certain() {
+    let found = |line: &str| {
+        let calls = git_calls(line).into_iter();
+        calls.map(|call| call.join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        found("make | tee log && git 'bisect' start; git log > x"),
+        ["bisect start", "log"]
+    );
+    for line in [
+        "cd x && git stash",
+        "GIT_DIR=x git stash",
+        "export GIT_DIR=x; git stash",
+        "git stash \"$WHAT\"",
+        "echo git stash",
+        "git stash 'unterminated",
+    ] {
+        assert_eq!(found(line), [""; 0], "{line}");
+    }
+}
+
+#[test]
 fn i6_uncommitted_work_is_not_discarded_in_a_shared_checkout() {
     for line in [
         "reset --hard",

@@ -15,4 +15,4 @@ pub(crate) use reach::{Reach, spelled};
 pub use read_only::bash_is_read_only;
 pub(crate) use read_only::{moves_and_runs_git, names_files_vaguely, part_is_read_only, runs_git};
 pub use read_only_git::{QuietGit, git_without_programs};
-pub(crate) use script::Part;
+pub(crate) use script::{Part, Word};

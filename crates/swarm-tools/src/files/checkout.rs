@@ -47,6 +47,11 @@ impl Checkout {
         }
     }
 
+    /// Returns whether there was a repository.
+    pub fn is_repository(&self) -> bool {
+        matches!(self.found, Discovery::Repository { .. })
+    }
+
     /// Describes the change since the snapshot, seen from `directory`, which may be in another
     /// worktree of the repository. Returns `None` if nothing changed.
     pub fn change(&self, directory: &Path) -> Option<&'static str> {
