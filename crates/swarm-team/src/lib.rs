@@ -56,8 +56,9 @@ pub use peer_session::{
     HubPlace, PeerError, PeerInbox, PeerLink, PeerListener, PeerPlaces, PeerServer, peer_records,
 };
 pub use permission::{
-    AlwaysGrants, ChangeSignal, OpenRequest, adopt_request, adopt_requests, answer_request,
-    earlier_answer, early_plan_wait, open_request, wait_for_answer,
+    AlwaysGrants, ChangeSignal, EarlierAnswer, OpenRequest, adopt_request, adopt_requests,
+    answer_request, earlier_answer, early_plan_wait, end_requests_of_former_leads, open_request,
+    wait_for_answer,
 };
 pub use receiver_status::{ReadTime, ReceiverStatus};
 pub use send::{

@@ -5,7 +5,8 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, Gate, Reply};
 
 use crate::scene::{
-    busy_bob_and_idle_eve, run_args, spawn_idle, team_with, wait_for_state, world_with,
+    busy_bob_and_idle_eve, run_args, runs_once, spawn_idle, team_with, wait_for_state, world,
+    world_with,
 };
 
 #[test]
@@ -106,4 +107,29 @@ fn l5_an_agent_can_neither_pause_nor_continue() {
         ask.news().lines().filter(|line| line.trim() == "5").count() == 2
     });
     world.swarm(&["shutdown", "bob"]).ok();
+}
+
+#[test]
+fn a_question_of_a_killed_lead_is_not_answered() {
+    let api = runs_once("touch made");
+    let world = world().with_api(&api);
+    let lead = world.start(&run_args("go", &["--team", "lost"]));
+    world.wait_until("the lead asks", || {
+        !world.team("lost").requests().is_empty()
+    });
+    let asked = world.swarm(&["requests", "--json"]).json();
+    assert_eq!(asked[0]["from"], "team-lead", "{asked}");
+    lead.signal(Signal::KILL);
+    lead.wait();
+    for answer in ["approve", "deny"] {
+        let refused = world.swarm(&[answer, "p1", "--json"]).error(4);
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.ends_with("ago: its lead has ended"), "{refused}");
+    }
+    let status = world.swarm(&["status", "--json"]).json();
+    assert_eq!(status["requests"], json!([]), "{status}");
+    let log = world.swarm(&["log", "--type", "request"]).stdout;
+    assert!(log.contains("its lead has ended"), "{log}");
+    assert!(!world.project().join("made").exists());
+    world.swarm(&["team", "delete", "lost", "--force"]).ok();
 }

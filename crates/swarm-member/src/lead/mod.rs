@@ -2,7 +2,6 @@
 
 mod assemble;
 mod collisions;
-mod earlier_requests;
 mod end_deadline;
 mod listen;
 mod mail;

@@ -13,7 +13,7 @@ use swarm_supervisor::{
     LeadError, Leadership, SpawnError, TeamStopReport, end_processes_of_spawn, handover,
     implicit_team_name, reconcile_outcome,
 };
-use swarm_team::{TeamCreator, team_rules};
+use swarm_team::{TeamCreator, end_requests_of_former_leads, team_rules};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,6 @@ use crate::member_loop::END_HOOKS;
 use crate::role::MemberLoop;
 
 use super::assemble::{assemble, start_mcp};
-use super::earlier_requests::end_requests_of_earlier_leads;
 use super::report::{Outcome, RunReport};
 use super::role::LeadRole;
 use super::run_end::{
@@ -84,7 +83,7 @@ async fn run(
             parts.spawn_context.team(team).clean_up_after_lead().await?;
             leadership.take_over(team.clone())?;
             let team = parts.spawn_context.store.team(team);
-            end_requests_of_earlier_leads(&*team, parts.spawn_context.spawn_id).await?;
+            end_requests_of_former_leads(&*team).await?;
             // A person has granted them to the team.
             let key = team.verify_key().await?;
             parts.rules.extend(team_rules(&*team, key.as_ref()).await?);

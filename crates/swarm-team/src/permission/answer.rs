@@ -49,9 +49,20 @@ pub async fn answer_request(
     Ok(record)
 }
 
-/// Returns the answer that a request got first, in the journal's word, and when.
-/// `None` if the journal has no answer to it or cannot be read.
-pub async fn earlier_answer(team: &dyn Team, id: &RequestId) -> Option<(String, UnixMs)> {
+/// How a request ended, according to the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierAnswer {
+    /// The journal's word, such as `approved` or `withdrawn`.
+    pub answer: String,
+    /// Why it was denied or withdrawn.
+    pub why: Option<String>,
+    /// When.
+    pub at: UnixMs,
+}
+
+/// Returns the answer that a request got first. `None` if the journal has no answer to it or cannot
+/// be read.
+pub async fn earlier_answer(team: &dyn Team, id: &RequestId) -> Option<EarlierAnswer> {
     let events = team.events().await.ok()?.entries;
     let number = id.as_str().strip_prefix('p').and_then(|n| n.parse().ok());
     let numbered = events.iter().find_map(|entry| match &entry.event {
@@ -65,8 +76,15 @@ pub async fn earlier_answer(team: &dyn Team, id: &RequestId) -> Option<(String, 
     let id = numbered.as_ref().unwrap_or(id);
     events.iter().rev().find_map(|entry| match &entry.event {
         Event::RequestAnswered {
-            request, answer, ..
-        } if request == id || request.short() == id.as_str() => Some((answer.clone(), entry.at)),
+            request,
+            answer,
+            why,
+            ..
+        } if request == id || request.short() == id.as_str() => Some(EarlierAnswer {
+            answer: answer.clone(),
+            why: why.clone(),
+            at: entry.at,
+        }),
         _ => None,
     })
 }

@@ -110,11 +110,13 @@ async fn open_request_of(
     let record = match team.request(id).await {
         Ok(record) => record,
         Err(error) => {
-            return Err(match earlier_answer(&*team, id).await {
-                Some((answer, _)) if matches!(answer.as_str(), "expired" | "withdrawn") => {
+            let earlier = earlier_answer(&*team, id).await;
+            let answer = earlier.as_ref().map(|earlier| earlier.answer.as_str());
+            return Err(match answer {
+                Some(answer @ ("expired" | "withdrawn")) => {
                     format!("request {id} is {answer}: nobody waits for an answer")
                 }
-                Some((answer, _)) => {
+                Some(answer) => {
                     format!("request {id} is already {answer}, and the first answer counts")
                 }
                 None => error_for_model(&error),

@@ -6,12 +6,14 @@ mod always;
 mod answer;
 mod ask;
 mod foreign;
+mod former_leads;
 mod lead_agent;
 mod outcome;
 mod question;
 
 pub use always::AlwaysGrants;
-pub use answer::{answer_request, earlier_answer};
+pub use answer::{EarlierAnswer, answer_request, earlier_answer};
 pub use ask::{ChangeSignal, OpenRequest, open_request, wait_for_answer};
 pub use foreign::{adopt_request, adopt_requests, early_plan_wait};
+pub use former_leads::end_requests_of_former_leads;
 pub(crate) use lead_agent::{answer_call, answer_plan};

@@ -11,6 +11,7 @@ mod brief;
 mod claude_session;
 mod completion;
 mod foreign_requests;
+mod former_leads;
 mod hello;
 mod incoming;
 mod mailed_answers;

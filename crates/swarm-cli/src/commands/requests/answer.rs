@@ -226,16 +226,17 @@ fn explained(app: &App, team: &dyn Team, error: StoreError) -> Failure {
     else {
         return error.into();
     };
-    let Some((answer, at)) = earlier_answer(team, id).block_on() else {
+    let Some(earlier) = earlier_answer(team, id).block_on() else {
         return error.into();
     };
-    let ago = age(app.clock.now(), at);
-    let message = match answer.as_str() {
-        "expired" => format!("request `{id}` timed out {ago} ago"),
-        "withdrawn" => {
-            format!("request `{id}` was withdrawn {ago} ago: nobody waits for an answer")
+    let ago = age(app.clock.now(), earlier.at);
+    let message = match (earlier.answer.as_str(), earlier.why) {
+        ("expired", _) => format!("request `{id}` timed out {ago} ago"),
+        ("withdrawn", why) => {
+            let why = why.unwrap_or_else(|| "nobody waits for an answer".to_owned());
+            format!("request `{id}` was withdrawn {ago} ago: {why}")
         }
-        _ => format!("request `{id}` was already {answer} {ago} ago"),
+        (answer, _) => format!("request `{id}` was already {answer} {ago} ago"),
     };
     Failure::conflict(message).with_hint(format!(
         "nothing was changed; run `{}requests` to list pending requests",

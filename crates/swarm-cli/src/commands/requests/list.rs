@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use swarm_protocol::{Event, RequestRecord, RequestState, TeamName};
-use swarm_store::{BlockOn as _, StoreError, Team};
+use swarm_store::{BlockOn as _, RequestList, StoreError, Team};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::text;
@@ -34,8 +34,8 @@ pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<()> {
     let (team, others) = app.team_and_others()?;
     let team = app.in_line(&team)?;
     adopt(app, &*team)?;
-    let list = team.requests().block_on()?;
-    let open: Vec<RequestRecord> = list.requests.into_iter().filter(is_open).collect();
+    let list = open_requests(&*team)?;
+    let open = list.requests;
     if app.out.json {
         app.out.json(&open)?;
     } else if open.is_empty() {
@@ -63,24 +63,24 @@ fn all(app: &App) -> Result<()> {
     let mut damaged = Vec::new();
     for team in &teams {
         let files = app.store.team(team);
-        let list = match adopt(app, &*files).and_then(|()| Ok(files.requests().block_on()?)) {
+        let list = match adopt(app, &*files).and_then(|()| Ok(open_requests(&*files)?)) {
             Ok(list) => list,
             Err(failure) => {
                 damaged.push(failure);
                 continue;
             }
         };
-        for request in list.requests.iter().filter(|request| is_open(request)) {
+        for request in &list.requests {
             let mut record = serde_json::to_value(request)?;
             record["team"] = json!(team);
             records.push(record);
         }
-        let open: Vec<RequestRecord> = list.requests.into_iter().filter(is_open).collect();
-        let of_team = open
+        let of_team = list
+            .requests
             .iter()
             .map(|request| text::in_full(request, Some(team), now, app.command_prefix()))
             .collect();
-        blocks.extend(with_ignored_answers(&*files, &open, of_team));
+        blocks.extend(with_ignored_answers(&*files, &list.requests, of_team));
         app.out.left_out(&list.broken);
     }
     if app.out.json {
@@ -134,10 +134,22 @@ pub(in crate::commands) fn is_open(request: &RequestRecord) -> bool {
     request.state == RequestState::Open
 }
 
+/// Returns the pending requests, and the files that cannot be read. Requests of leads that have
+/// ended are withdrawn before.
+pub(in crate::commands) fn open_requests(team: &dyn Team) -> Result<RequestList, StoreError> {
+    match swarm_team::end_requests_of_former_leads(team).block_on() {
+        Err(error) if error.prevents_only_changes() => {
+            tracing::warn!(team = %team.name(), %error, "requests of former leads not withdrawn");
+        }
+        ended => ended?,
+    }
+    let mut list = team.requests().block_on()?;
+    list.requests.retain(is_open);
+    Ok(list)
+}
+
 pub(in crate::commands) fn pending(team: &dyn Team) -> Result<Vec<RequestRecord>, StoreError> {
-    let mut requests = team.requests().block_on()?.requests;
-    requests.retain(is_open);
-    Ok(requests)
+    Ok(open_requests(team)?.requests)
 }
 
 /// Returns the members that wait for an answer, each once, in the order of their requests.

@@ -20,7 +20,7 @@ use super::past::Past;
 use crate::app::App;
 use crate::commands::cost::budget_record;
 use crate::commands::members::{self, is_over};
-use crate::commands::requests::is_open;
+use crate::commands::requests::open_requests;
 use crate::commands::task;
 use crate::commands::team::state_in;
 use crate::failure::Result;
@@ -69,8 +69,7 @@ impl Status {
     pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self> {
         let team = app.store.team(team);
         let (seen, tasks, unentered) = members_and_tasks(&team)?;
-        let mut requests = team.requests().block_on()?;
-        requests.requests.retain(is_open);
+        let requests = open_requests(&*team)?;
         past.read_on(&*app.store, &seen.config)?;
         let inboxes = seen
             .members
