@@ -15,7 +15,7 @@ use crate::scene::{not_proven, spawn_over, wait_for_no_process, world};
 const NOTICED: Duration = Duration::from_secs(15);
 
 /// A command that holds a lock until it is stopped.
-const LONG: &str = "exec 9>lock; flock 9; echo once >> started; sleep 600";
+pub(crate) const LONG: &str = "exec 9>lock; flock 9; echo once >> started; sleep 600";
 
 /// The record of a member, as a machine sees it.
 fn member(machine: &World, name: &str) -> Value {
@@ -26,7 +26,7 @@ fn member(machine: &World, name: &str) -> Value {
 }
 
 /// The process of a member, which runs on this machine.
-fn pid_of(machine: &World, name: &str) -> Pid {
+pub(crate) fn pid_of(machine: &World, name: &str) -> Pid {
     let life = format!("teams/demo/swarm/members/{name}/life");
     let life = fs::read(machine.root().join(life)).unwrap();
     let life: Value = serde_json::from_slice(&life).unwrap();

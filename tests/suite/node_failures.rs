@@ -1,8 +1,13 @@
 //! Nodes that are killed or cut off while members run on them.
 
-use rustix::process::Signal;
+use std::fs::File;
+
+use rustix::process::{Signal, kill_process};
+use serde_json::json;
+use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
+use crate::hub_failures::{LONG, pid_of};
 use crate::machines::{Machines, bob, hello_args};
 use crate::nodes::{refusal, says_done};
 use crate::scene::{spawn_args, wait_for_no_process, world};
@@ -97,5 +102,39 @@ fn a_member_of_a_node_that_was_cut_off_parks_and_can_be_killed_from_elsewhere() 
     node.signal(Signal::INT);
     node.wait().ok();
     wait_for_no_process(&machines.second);
+    machines.end();
+}
+
+#[test]
+fn a_node_stops_what_a_frozen_member_has_started_when_its_lease_is_over() {
+    let api = FakeApi::start(|ask: &Ask| {
+        if ask.news_has("work for long") {
+            Reply::tool("t1", "Bash", json!({"command": LONG}))
+        } else {
+            Reply::text("done")
+        }
+    });
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let first = &machines.first;
+    let node = machines.node(&[]);
+    spawn_on_box(first);
+    first.swarm(&["send", "bob", "work for long"]).ok();
+    let project = machines.second.project();
+    first.wait_until("the call runs", || project.join("started").exists());
+    let pid = pid_of(&machines.second, "bob");
+    kill_process(pid, Signal::STOP).unwrap();
+    // Another machine records his death.
+    first.wait_until("he is lost", || bob(first)["state"] == "dead");
+    let lock = File::open(project.join("lock")).unwrap();
+    first.wait_until("the call has ended", || lock.try_lock().is_ok());
+    // His process continues, finds that his lease is over, and parks.
+    kill_process(pid, Signal::CONT).unwrap();
+    first.wait_until("bob has parked", || !bob(first)["parkedOn"].is_null());
+    assert_eq!(api.requests_of("bob").len(), 2, "the turn does not go on");
+    first.swarm(&["kill", "bob"]).ok();
+    node.signal(Signal::INT);
+    node.wait().ok();
     machines.end();
 }

@@ -117,6 +117,7 @@ async fn watched<R: Role, T>(
             }
         }
     };
-    let (outcome, (), (), ()) = tokio::join!(biased; work, lease, events, inputs);
+    // The lease is first: a process that was frozen stops its work before it goes on.
+    let ((), outcome, (), ()) = tokio::join!(biased; lease, work, events, inputs);
     outcome
 }

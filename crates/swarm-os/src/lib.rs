@@ -3,6 +3,7 @@
 //! that are not `async` may block.
 
 mod append;
+mod boot_time;
 mod contained;
 mod dir_reader;
 mod disk;
@@ -30,6 +31,7 @@ mod waiting;
 mod watch;
 
 pub use append::{Appendable, append, append_durable, left_unsynced, open_for_appending};
+pub use boot_time::boot_time;
 pub use contained::{names_in, read_beginning, read_ending, read_optional, read_optional_from};
 pub use dir_reader::DirReader;
 pub use duplicate::{Duplication, can_reflink, duplicate_file, duplicate_tree};

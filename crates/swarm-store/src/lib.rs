@@ -15,6 +15,7 @@ mod hub;
 mod journal;
 mod keys;
 mod lease;
+mod lease_term;
 mod limits;
 mod mailbox;
 mod memory;

@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use swarm_os::process;
-use swarm_protocol::{Member, MemberName, SpawnId};
-use swarm_store::{BlockOn as _, NewMember, ReconcileReport, StoreError, Team, TeamView};
+use swarm_protocol::{Member, MemberName, MemberState, SpawnId};
+use swarm_store::process::is_dead;
+use swarm_store::{
+    BlockOn as _, MemberView, NewMember, ReconcileReport, StoreError, Team, TeamView,
+};
 
 use crate::SpawnOrder;
 use crate::marked::processes_of_members;
@@ -85,6 +88,32 @@ pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, Sto
         }
     }
     reserved
+}
+
+/// Stops what a member on this machine has started whose lease is over, but not its process, which
+/// keeps the conversation and parks: it may be frozen, and its tasks may have another owner. Does
+/// nothing about a member whose process has ended.
+///
+/// # Errors
+/// As [`reconcile`].
+pub fn stop_work_of_lost(team: &Arc<dyn Team>, name: &MemberName) -> Result<(), StoreError> {
+    let last = team.life_record_here(name).block_on();
+    let Some(life) = last.filter(|life| !is_dead(life)) else {
+        return Ok(());
+    };
+    let done = reconcile(team)?;
+    if done.died.iter().any(|died| died.spawn_id == life.spawn_id) {
+        return Ok(());
+    }
+    // Another process may have recorded its death, which knows no processes of this machine.
+    let view = team.view().block_on()?;
+    let is_lost = |view: &MemberView| {
+        view.state == MemberState::Dead && view.member.spawn_id() == Some(life.spawn_id)
+    };
+    if view.members.iter().any(is_lost) {
+        clean_up_after(team, &[], &[(name, life.spawn_id)]);
+    }
+    Ok(())
 }
 
 /// Cleans up processes and order files of dead members and rolled back spawns.

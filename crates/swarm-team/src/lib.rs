@@ -37,7 +37,7 @@ pub use brief::team_brief;
 pub use completion::{Completion, CompletionProgress};
 pub use completion_error::CompletionError;
 pub use context::{MemberContext, NoTeam, TeamCreator};
-pub use effects::{reconcile, reconcile_and_view, reserve};
+pub use effects::{reconcile, reconcile_and_view, reserve, stop_work_of_lost};
 pub use hello::{HelloMismatch, check_hello};
 pub use incoming::{Incoming, sort_mail, speaker};
 pub use marked::{

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName, UnixMs, sanitized_collision};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use super::faults::{Fault, Faults};
 use crate::lease::Held;
+use crate::lease_term::LeaseTerm;
 use crate::records::{
     Answered, Bells, Entries, Heard, Key, LeaseState, NewEntry, NoAnswer, NotWritten, Space,
     Stored, Taken, WriteId,
@@ -63,8 +64,8 @@ struct LeaseValue {
     is_held: bool,
     /// The last holder.
     record: LifeRecord,
-    /// Whether the last holder has lost it.
-    lost: watch::Sender<bool>,
+    /// Over if the last holder has lost it.
+    term: Arc<LeaseTerm>,
     /// Those who wait for its release.
     waiting: Vec<oneshot::Sender<Result<()>>>,
 }
@@ -83,8 +84,8 @@ impl LeaseValue {
         LeaseState {
             record: self.record.clone(),
             is_held: self.is_held,
-            is_parked: *self.lost.borrow(),
-            is_released: !self.is_held && !*self.lost.borrow(),
+            is_parked: self.term.is_over(),
+            is_released: !self.is_held && !self.term.is_over(),
         }
     }
 
@@ -105,7 +106,7 @@ impl Content {
     /// Ends a lease that its holder keeps.
     pub(super) fn lose_lease(&self, name: &MemberName) {
         if let Some(lease) = self.leases.lock().get_mut(name) {
-            lease.lost.send_replace(true);
+            lease.term.end();
             lease.end();
         }
         self.bells.ring_watched(&Key::lease(name), None);
@@ -410,8 +411,7 @@ impl Space for MemorySpace {
         at_most: Duration,
     ) -> Answered<Taken> {
         let content = self.answer(at_most)?;
-        let lost = watch::Sender::new(false);
-        let told = lost.subscribe();
+        let term = Arc::new(LeaseTerm::until_ended());
         {
             let mut leases = content.leases.lock();
             if let Some(lease) = leases.get(name).filter(|lease| lease.is_held) {
@@ -420,7 +420,7 @@ impl Space for MemorySpace {
             let lease = LeaseValue {
                 is_held: true,
                 record: record.clone(),
-                lost,
+                term: Arc::clone(&term),
                 waiting: Vec::new(),
             };
             leases.insert(name.clone(), lease);
@@ -429,7 +429,7 @@ impl Space for MemorySpace {
         Ok(Taken::Held(Box::new(HeldLease {
             content,
             name: name.clone(),
-            lost: told,
+            term,
         })))
     }
 
@@ -463,20 +463,21 @@ impl Space for MemorySpace {
 struct HeldLease {
     content: Arc<Content>,
     name: MemberName,
-    lost: watch::Receiver<bool>,
+    term: Arc<LeaseTerm>,
 }
 
 impl Held for HeldLease {
-    fn lost(&self) -> Option<watch::Receiver<bool>> {
-        Some(self.lost.clone())
+    fn term(&self) -> Option<&Arc<LeaseTerm>> {
+        Some(&self.term)
     }
 }
 
 impl Drop for HeldLease {
     fn drop(&mut self) {
         // A lost lease may have another holder.
-        let is_lost = *self.lost.borrow();
-        if !is_lost && let Some(lease) = self.content.leases.lock().get_mut(&self.name) {
+        if !self.term.is_over()
+            && let Some(lease) = self.content.leases.lock().get_mut(&self.name)
+        {
             lease.end();
         }
     }

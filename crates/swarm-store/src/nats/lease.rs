@@ -1,16 +1,18 @@
 //! Leases that this process holds or waits for.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use swarm_os::boot_time;
 use swarm_protocol::{MemberName, SpawnId};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::lease_record::{LeaseRecord, Seen, State};
 use super::requests::{Published, Requests};
 use crate::lease::Held;
+use crate::lease_term::LeaseTerm;
 use crate::records::{Answered, Heard, Key, NoAnswer};
 use crate::{Result, StoreError};
 
@@ -29,47 +31,49 @@ pub(super) struct HeldLease {
     requests: Arc<Requests>,
     name: MemberName,
     record: LeaseRecord,
-    lost: watch::Sender<bool>,
+    term: Arc<LeaseTerm>,
     renewing: JoinHandle<()>,
 }
 
 impl HeldLease {
-    /// `since` is an instant before the lease was written.
+    /// `since` is a [`boot_time`] before the lease was written.
     pub(super) fn new(
         requests: &Arc<Requests>,
         name: MemberName,
         taken: Seen,
-        since: Instant,
+        since: Duration,
     ) -> Self {
         requests.forget_lost(&name);
-        let lost = watch::Sender::new(false);
+        let lost = (requests.lost.clone(), name.clone());
+        let term = LeaseTerm::new(requests.terms.term, since, Some(lost));
+        let term = Arc::new(term);
         let renewal = Renewal {
             requests: Arc::clone(requests),
             name: name.clone(),
             last: taken.clone(),
-            since,
+            term: Arc::clone(&term),
         };
-        let renewing = requests.hub.spawn(renewal.run(lost.clone()));
+        let renewing = requests.hub.spawn(renewal.run());
         Self {
             requests: Arc::clone(requests),
             name,
             record: taken.record,
-            lost,
+            term,
             renewing,
         }
     }
 }
 
 impl Held for HeldLease {
-    fn lost(&self) -> Option<watch::Receiver<bool>> {
-        Some(self.lost.subscribe())
+    fn term(&self) -> Option<&Arc<LeaseTerm>> {
+        Some(&self.term)
     }
 }
 
 impl Drop for HeldLease {
     fn drop(&mut self) {
         self.renewing.abort();
-        let state = if *self.lost.borrow() {
+        let state = if self.term.left().is_zero() {
             State::Ended
         } else {
             State::Released
@@ -173,47 +177,42 @@ struct Renewal {
     name: MemberName,
     /// The lease as this process last wrote it.
     last: Seen,
-    /// When the request for that began.
-    since: Instant,
+    term: Arc<LeaseTerm>,
 }
 
 impl Renewal {
-    async fn run(mut self, lost: watch::Sender<bool>) {
-        let terms = self.requests.terms;
-        let mut pause = terms.renewal;
+    async fn run(mut self) {
+        let renewal = self.requests.terms.renewal;
+        let mut pause = renewal;
         loop {
-            sleep(pause.min(self.rest_of(terms.term))).await;
-            let began = Instant::now();
+            sleep(pause.min(self.term.left())).await;
+            let began = boot_time();
             // Others may take the lease at the end of its term, so no attempt lasts longer.
-            let at_most = terms.renewal.min(self.rest_of(terms.term));
+            let at_most = renewal.min(self.term.left());
             let renewed = tokio::time::timeout(at_most, self.renew()).await;
             pause = match renewed {
                 Ok(Ok(Some(seen))) => {
-                    (self.last, self.since) = (seen, began);
-                    terms.renewal
+                    if !self.term.renew(began) {
+                        break;
+                    }
+                    self.last = seen;
+                    renewal
                 }
                 // The team is deleted, or the credentials are withdrawn.
-                Ok(Err(NoAnswer::Failed(error))) if self.since.elapsed() >= terms.term => {
+                Ok(Err(NoAnswer::Failed(error))) if self.term.is_over() => {
                     tracing::warn!(%error, name = %self.name, "the lease cannot be renewed");
                     break;
                 }
                 // Nobody can have taken it before its term is over.
-                Ok(Err(_)) | Err(_) if self.since.elapsed() < terms.term => AGAIN,
+                Ok(Err(_)) | Err(_) if !self.term.is_over() => AGAIN,
                 Ok(_) | Err(_) => break,
             };
         }
         tracing::warn!(name = %self.name, "the lease is lost");
-        self.requests.lost.send_modify(|lost| {
-            lost.insert(self.name.clone());
-        });
-        lost.send_replace(true);
+        self.term.end();
         let lease = Key::lease(&self.name);
         self.requests.bells.ring_watched(&lease, None);
         self.park().await;
-    }
-
-    fn rest_of(&self, term: Duration) -> Duration {
-        term.saturating_sub(self.since.elapsed())
     }
 
     /// Tells others that this process still exists, as soon as the hub answers.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use swarm_os::boot_time;
 use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName, UnixMs};
 use tokio::sync::oneshot;
 
@@ -249,7 +250,7 @@ impl Space for NatsSpace {
         at_most: Duration,
     ) -> Answered<Taken> {
         let (member, holder) = (name.clone(), record.clone());
-        let since = Instant::now();
+        let since = boot_time();
         let taken = self.wait(at_most, |requests| async move {
             requests.acquire(&member, &holder, id).await
         })?;

@@ -7,6 +7,7 @@ use futures::future::join_all;
 use swarm_os::Liveness;
 use swarm_protocol::{AgentId, TeamName, with_causes};
 use swarm_store::{Result, StoreError, Team};
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::machine::Node;
@@ -85,6 +86,21 @@ impl Node<'_> {
                     return;
                 }
             }
+        }
+    }
+
+    /// Stops what members have started that do not run here any more by their leases, although their
+    /// processes may.
+    pub(super) async fn stop_work_of_lost(&self, member: AgentId) {
+        let team = self.app.store.team(&member.team);
+        let name = member.name.clone();
+        let stopped = spawn_blocking(move || swarm_team::stop_work_of_lost(&team, &name)).await;
+        match stopped {
+            Ok(Err(error)) if !is_deleted(&error) => {
+                tracing::warn!(%member, %error, "what it has started may still run");
+            }
+            Ok(_) => {}
+            Err(error) => tracing::error!(%member, %error, "what it has started may still run"),
         }
     }
 

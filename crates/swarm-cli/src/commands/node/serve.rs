@@ -125,7 +125,8 @@ struct Serving<'a> {
     changes: Changes,
     /// The orders that are being carried out.
     running: FuturesUnordered<LocalBoxFuture<'a, ()>>,
-    /// The handling of worktrees. Only an order to spawn the same member waits for its git.
+    /// The handling of what members have left: processes, and worktrees. Only an order to spawn the
+    /// same member waits for the git of its worktree.
     finishing: FuturesUnordered<LocalBoxFuture<'a, ()>>,
     /// The ends of the members that run here.
     ends: FuturesUnordered<BoxFuture<'static, AgentId>>,
@@ -236,7 +237,7 @@ impl Serving<'_> {
         let node = self.node;
         let members = node.members_here().await?;
         let before = std::mem::replace(&mut node.slots.lock().members, members.clone());
-        self.tell_of_gone(&before, &members);
+        self.part_with_gone(&before, &members);
         for member in &members {
             if self.watched.insert(member.clone()) {
                 let end = node.app.store.team(&member.team).lease_end(&member.name);
@@ -264,9 +265,9 @@ impl Serving<'_> {
         Ok(())
     }
 
-    /// Reports the members that do not run here any more. Those that were cut off from the hub may have
-    /// parked.
-    fn tell_of_gone(&mut self, before: &[AgentId], now: &[AgentId]) {
+    /// Reports the members that do not run here any more, and stops what they have started. Those that
+    /// were cut off from the hub may have parked.
+    fn part_with_gone(&mut self, before: &[AgentId], now: &[AgentId]) {
         let node = self.node;
         for gone in before.iter().filter(|one| !now.contains(one)) {
             let until = self.cut_off.remove(gone);
@@ -280,6 +281,8 @@ impl Serving<'_> {
                 ("stopped", format!("{} has stopped", gone.name))
             };
             node.out.tell_of_member(word, gone, &text);
+            let stopping = node.stop_work_of_lost(gone.clone());
+            self.finishing.push(stopping.boxed_local());
         }
     }
 
@@ -329,7 +332,7 @@ impl Serving<'_> {
         let until = Instant::now() + CUT_OFF;
         self.cut_off = before.iter().map(|one| (one.clone(), until)).collect();
         let now = self.report.members.clone();
-        self.tell_of_gone(&before, &now);
+        self.part_with_gone(&before, &now);
         // The hub is back: the next look waits for the answers of all teams.
         node.unknown.send_replace(BTreeSet::new());
         node.look_again.notify_one();
