@@ -9,7 +9,7 @@ use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::{Running, World};
 
 use crate::machines::{Machines, hello_args};
-use crate::pains::worktrees::commit;
+use crate::pains::worktrees::{commit, git};
 use crate::scene::{spawn_args, wait_for_no_process, world};
 
 /// The message of a command that fails with this code.
@@ -310,6 +310,56 @@ fn a_worktree_whose_work_was_merged_elsewhere_is_removed_from_the_node() {
     first.wait_until("bob's worktree is removed", || !tree.exists());
     first.swarm(&["node", "drain", "box"]).ok();
     node.wait().ok().stdout_lacks("the worktree of bob is kept");
+    machines.end();
+}
+
+#[test]
+fn work_that_is_merged_after_its_member_has_left_is_removed_from_the_node() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    first.write("project/song.txt", "one\n");
+    first.commit_project();
+    let node = machines.node(&["--slots", "2"]);
+    let [bob, carl] = ["bob", "carl"].map(|name| worktree_on_box(first, name));
+    for (name, tree) in [("bob", &bob), ("carl", &carl)] {
+        commit(second, tree, &format!("{name}.txt"), "new\n");
+        first.swarm(&["send", name, "look"]).ok();
+    }
+    // A turn ends with the publication of its work.
+    let is_idle = |name: &str| {
+        let status = first.swarm(&["status", "--json"]).json();
+        let mut members = status["members"].as_array().unwrap().iter();
+        let member = members.find(|member| member["name"] == name).unwrap();
+        member["state"] == "idle" && member["unread"] == 0
+    };
+    for name in ["bob", "carl"] {
+        api.wait_for("the message", name, |ask| ask.news_has("look"));
+        first.wait_until("the turn has ended", || is_idle(name));
+    }
+    // Not published.
+    commit(second, &carl, "late.txt", "late\n");
+    first.swarm(&["shutdown", "bob"]).ok();
+    first.swarm(&["kill", "carl"]).ok();
+    let told = |text: &str| first.wait_until(text, || node.stdout().contains(text));
+    told("the worktree of bob is kept: ");
+    told("the worktree of carl is kept: ");
+    first.swarm(&["worktree", "merge", "bob"]).ok();
+    first.wait_until("bob's worktree is removed", || !bob.exists());
+    let branches = git(second, &carl, &["branch", "--list", "worktree-bob"]);
+    assert_eq!(branches, "", "its branch is removed too");
+    first.swarm(&["worktree", "merge", "carl"]).ok();
+    first.wait_until("carl's worktree is kept again", || {
+        node.stdout()
+            .matches("the worktree of carl is kept")
+            .count()
+            == 2
+    });
+    assert!(carl.join("late.txt").exists());
+    first.swarm(&["node", "drain", "box"]).ok();
+    node.wait().ok();
     machines.end();
 }
 

@@ -26,6 +26,8 @@ pub enum Topic {
     Costs,
     /// Budgets.
     Budgets,
+    /// The published branches, and what was merged of them.
+    Branches,
     /// The hello of a member.
     Hello(MemberName),
     /// The rights report of a member.

@@ -26,6 +26,7 @@ impl FileTeam {
             Topic::Journal => one(&at.journal()),
             Topic::Costs => one(&at.costs()),
             Topic::Budgets => one(&at.budgets()),
+            Topic::Branches => one(&at.branches()),
             Topic::Hello(name) => one(&at.hello(name)),
             Topic::Rights(name) => one(&at.rights(name)),
             Topic::State(name) => one(&at.state(name)),

@@ -21,6 +21,7 @@ impl RecordsTeam {
             Topic::Journal => values::journal().key,
             Topic::Costs => values::costs().key,
             Topic::Budgets => values::budgets().key,
+            Topic::Branches => values::branches().key,
             Topic::Hello(name) | Topic::Rights(name) | Topic::State(name) | Topic::Pause(name) => {
                 values::reports(name).key
             }

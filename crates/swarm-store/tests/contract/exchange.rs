@@ -19,7 +19,12 @@ fn stored(world: &World, blob: &BlobRef) -> Option<Vec<u8>> {
     world.handle().blob(blob).block_on().unwrap()
 }
 
-fn publish(world: &World, member: &str, commit: &str, bundle: Option<BlobRef>) -> PublishedBranch {
+pub(crate) fn publish(
+    world: &World,
+    member: &str,
+    commit: &str,
+    bundle: Option<BlobRef>,
+) -> PublishedBranch {
     let branch = PublishedBranch {
         member: name(member),
         worktree: member.to_owned(),

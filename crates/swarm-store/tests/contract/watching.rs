@@ -12,6 +12,7 @@ use swarm_protocol::{
 use swarm_store::{BlockOn as _, Topic};
 use tokio::runtime::Builder;
 
+use crate::exchange::publish;
 use crate::requests::request;
 use crate::spawns::hello;
 use crate::values::{cost, life_record, name};
@@ -97,6 +98,9 @@ pub(crate) fn a_change_of_each_topic_is_noticed(world: &World) {
         let set = team.set_budget(&BudgetScope::Team, budget);
         set.block_on().unwrap();
     };
+    let show = || {
+        publish(world, "alice", "1", None);
+    };
     let greet = || {
         team.write_hello(&alice, &hello(spawn)).block_on().unwrap();
     };
@@ -132,7 +136,7 @@ pub(crate) fn a_change_of_each_topic_is_noticed(world: &World) {
     let join = || {
         world.join("bob");
     };
-    let cases: [(Topic, &dyn Fn()); 13] = [
+    let cases: [(Topic, &dyn Fn()); 14] = [
         (Topic::Roster, &join),
         (Topic::Mail(alice.clone()), &send),
         (Topic::AllMail, &send),
@@ -141,6 +145,7 @@ pub(crate) fn a_change_of_each_topic_is_noticed(world: &World) {
         (Topic::Journal, &enter),
         (Topic::Costs, &pay),
         (Topic::Budgets, &limit),
+        (Topic::Branches, &show),
         (Topic::Hello(alice.clone()), &greet),
         (Topic::Rights(alice.clone()), &permit),
         (Topic::State(alice.clone()), &idle),

@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::execute::execute;
 use super::machine::Node;
-use super::worktrees::{Awaited, begin_to_finish, left_behind};
+use super::worktrees::{Awaited, FoundWorktrees, begin_to_finish, find_worktrees};
 use crate::commands::EndSignals;
 use crate::failure::Result;
 
@@ -48,7 +48,8 @@ pub(super) async fn serve(node: &Node<'_>, report: NodeReport, lease: Lease) -> 
         ends: FuturesUnordered::new(),
         watched: HashSet::new(),
         watcher: DirectoryWatcher::in_runtime(&Handle::current()),
-        awaited: Vec::new(),
+        departures: Vec::new(),
+        merges: Vec::new(),
         cut_off: HashMap::new(),
         is_stale: false,
     };
@@ -132,8 +133,10 @@ struct Serving<'a> {
     ends: FuturesUnordered<BoxFuture<'static, AgentId>>,
     watched: HashSet<AgentId>,
     watcher: DirectoryWatcher,
-    /// What has to happen before the worktrees of members that have ended can be handled.
-    awaited: Vec<Awaited>,
+    /// Departures of members that have ended, after which their worktrees can be handled.
+    departures: Vec<Awaited>,
+    /// Merges of work in worktrees that were kept.
+    merges: Vec<Awaited>,
     /// The members that ran here when the lease was lost, until when their ends count as parking.
     cut_off: HashMap<AgentId, Instant>,
     /// The members are not known or not reported.
@@ -173,7 +176,8 @@ impl Serving<'_> {
                     self.look().await;
                 }
                 () = node.look_again.notified() => self.look().await,
-                () = any_of(&mut self.awaited) => self.look().await,
+                () = any_of(&mut self.departures) => self.look().await,
+                () = any_of(&mut self.merges) => self.look().await,
                 () = &mut known => {
                     known.set(node.until_known());
                     self.look().await;
@@ -256,8 +260,13 @@ impl Serving<'_> {
         node.looks.send_modify(|looks| *looks += 1);
         // An order may be removing a member, and reports what happened to its worktree.
         if self.running.is_empty() {
-            let (left, awaited) = left_behind(node, &self.watcher, &self.report.members).await?;
-            self.awaited = awaited;
+            let found = find_worktrees(node, &self.watcher, &self.report.members).await?;
+            let FoundWorktrees {
+                left,
+                departures,
+                merges,
+            } = found;
+            (self.departures, self.merges) = (departures, merges);
             let begun = left.into_iter();
             let begun = begun.filter_map(|left| Some(begin_to_finish(node, left)?.boxed_local()));
             self.finishing.extend(begun);
@@ -290,8 +299,8 @@ impl Serving<'_> {
     /// The next node of this machine handles the worktrees of those that leave later.
     async fn finish_last_worktrees(&mut self) {
         let end = Instant::now() + LAST_MOMENT;
-        while !self.awaited.is_empty() {
-            if timeout_at(end, any_of(&mut self.awaited)).await.is_err() {
+        while !self.departures.is_empty() {
+            if timeout_at(end, any_of(&mut self.departures)).await.is_err() {
                 return;
             }
             self.look().await;

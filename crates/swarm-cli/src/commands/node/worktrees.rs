@@ -1,6 +1,6 @@
 //! The worktrees of members that have left their teams.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use futures::future::{Fuse, LocalBoxFuture};
 use swarm_os::DirectoryWatcher;
 use swarm_os::process::Process;
 use swarm_protocol::{AgentId, Member, MemberName, PublishedBranch, SpawnId};
-use swarm_store::{Result, Team, Topic};
+use swarm_store::{Changes, Result, Team, Topic};
 use swarm_supervisor::{LeftWorktree, blocking, finish_worktree};
 use swarm_worktree::{Owner, Record, received_worktrees};
 
@@ -25,17 +25,28 @@ pub(super) struct LeftBehind {
     record: Record,
 }
 
-/// Returns the worktrees of members that have left their teams, and what those of others wait for: a
-/// member that has ended leaves its team, or the process of one that has left exits.
-pub(super) async fn left_behind(
+/// Which worktrees can be handled, and what others wait for.
+#[derive(Default)]
+pub(super) struct FoundWorktrees {
+    /// Those of members that have left their teams.
+    pub(super) left: Vec<LeftBehind>,
+    /// A member that has ended leaves its team, or the process of one that has left exits.
+    pub(super) departures: Vec<Awaited>,
+    /// The work in a worktree that was kept is merged.
+    pub(super) merges: Vec<Awaited>,
+}
+
+/// Looks for the worktrees of members that have left their teams. One that was kept is handled again
+/// when work of its member was merged since.
+pub(super) async fn find_worktrees(
     node: &Node<'_>,
     watcher: &DirectoryWatcher,
     running: &[AgentId],
-) -> Result<(Vec<LeftBehind>, Vec<Awaited>)> {
+) -> Result<FoundWorktrees> {
     let own = node.own_repositories();
     let records = tokio::task::spawn_blocking(move || received_worktrees(&own)).await;
-    let mut left = Vec::new();
-    let mut awaited: Vec<Awaited> = Vec::new();
+    let mut found = FoundWorktrees::default();
+    let mut watched = BTreeSet::new();
     for record in records.unwrap_or_default() {
         let Owner {
             team: Some(team),
@@ -48,23 +59,41 @@ pub(super) async fn left_behind(
         };
         let id = AgentId::new(member.clone(), team.clone());
         // While a member is spawned, its worktree is assigned to the spawner.
-        let is_held = record.in_use && record.process.is_none() && !running.contains(&id);
-        if !is_held || node.is_unknown(team) || !is_on_hub(node.app, team, &node.hub.url) {
+        let is_free = record.process.is_none() && !running.contains(&id);
+        if !is_free || node.is_unknown(team) || !is_on_hub(node.app, team, &node.hub.url) {
             continue;
         }
         let files = node.app.store.team(team);
-        let mut roster = files.watch(watcher, &Topic::Roster);
+        if !record.in_use {
+            if watched.insert(team.clone()) {
+                let branches = files.watch(watcher, &Topic::Branches);
+                found.merges.push(change_of(branches));
+            }
+            let merged = merged_commit(node, &id, &record).await;
+            if merged.is_some() && merged != record.merged_elsewhere {
+                found.left.push(LeftBehind { member: id, record });
+            }
+            continue;
+        }
+        let roster = files.watch(watcher, &Topic::Roster);
         if is_in_roster(&*files, member, *spawn).await? {
-            awaited.push(async move { roster.changed().await }.boxed_local().fuse());
+            found.departures.push(change_of(roster));
             continue;
         }
         if let Some(process) = process_of(&*files, member, *spawn).await {
-            awaited.push(exit_of(process).boxed_local().fuse());
+            let exit = exit_of(process).boxed_local().fuse();
+            found.departures.push(exit);
             continue;
         }
-        left.push(LeftBehind { member: id, record });
+        found.left.push(LeftBehind { member: id, record });
     }
-    Ok((left, awaited))
+    Ok(found)
+}
+
+/// Resolves when a topic may have changed.
+fn change_of(mut changes: Changes) -> Awaited {
+    let changed = async move { changes.changed().await };
+    changed.boxed_local().fuse()
 }
 
 /// Removes a worktree without changes, and keeps another one. Git may be slow. Returns `None` if that
