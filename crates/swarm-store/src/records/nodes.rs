@@ -8,6 +8,7 @@ use swarm_protocol::{LifeRecord, MemberName, NodeName, NodeReport, OrderId, Team
 use super::record::{Record, Value, Versioned, to_bytes};
 use super::space::{Taken, WriteId};
 use super::team::RecordsTeam;
+use crate::process::is_dead;
 use crate::{Changes, Lease, LeaseEnd, Result, StoreError};
 
 type NodesValue = BTreeMap<NodeName, NodeValue>;
@@ -222,7 +223,7 @@ pub(super) fn take_lease(
     };
     let mut taken = take()?;
     if let Taken::HeldBy(holder) = &taken
-        && (holder.spawn_id == process.spawn_id || is_dead_here(holder, process))
+        && (holder.spawn_id == process.spawn_id || is_dead(holder))
     {
         records.answered(true, |at_most| {
             let space = &records.space;
@@ -245,12 +246,6 @@ pub(super) fn read_if_any<V: Value + Default>(
         Err(StoreError::NotOnHub { .. } | StoreError::TeamNotFound { .. }) => Ok(V::default()),
         value => value,
     }
-}
-
-/// Whether a process ran in the same PID space and has ended.
-fn is_dead_here(holder: &LifeRecord, process: &LifeRecord) -> bool {
-    holder.pid_space == process.pid_space
-        && crate::process::is_running(holder.pid, &holder.proc_start) == Some(false)
 }
 
 fn views(records: &RecordsTeam) -> Result<Vec<NodeView>> {

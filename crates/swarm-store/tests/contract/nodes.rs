@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
+use swarm_os::process::pid_space;
 use swarm_protocol::{
-    NodeName, NodeReport, Order, OrderId, OrderOutcome, OrderState, SpawnId, UnixMs,
+    LifeRecord, NodeName, NodeReport, Order, OrderId, OrderOutcome, OrderState, SpawnId, UnixMs,
 };
 use swarm_store::{BlockOn as _, Nodes, Orders, StoreError};
 
@@ -106,18 +107,21 @@ pub(crate) fn a_node_is_one_process_and_is_lost_without_it(world: &World) {
 pub(crate) fn the_lease_of_a_dead_process_of_this_machine_is_free(world: &World) {
     let Some(orders) = orders(world) else { return };
     let nodes = orders.nodes();
-    let mut dead = life_record(SpawnId::random());
-    dead.proc_start = "1".to_owned();
-    let name = node("box");
-    let _kept = nodes.join(&name, report(1), &dead).block_on().unwrap();
-    let process = life_record(SpawnId::random());
-    let elsewhere = swarm_protocol::LifeRecord {
-        pid_space: "elsewhere".to_owned(),
-        ..process.clone()
+    let dead = |space: String| LifeRecord {
+        pid_space: space,
+        proc_start: "1".to_owned(),
+        ..life_record(SpawnId::random())
     };
-    let refused = nodes.join(&name, report(1), &elsewhere).block_on();
+    let join = |name: &str, process: &LifeRecord| {
+        let joined = nodes.join(&node(name), report(1), process);
+        joined.block_on()
+    };
+    let _here = join("box", &dead(pid_space())).unwrap();
+    let _there = join("far", &dead("elsewhere".to_owned())).unwrap();
+    let process = life_record(SpawnId::random());
+    let refused = join("far", &process);
     assert!(matches!(refused, Err(StoreError::NodeTaken { .. })));
-    let _lease = nodes.join(&name, report(2), &process).block_on().unwrap();
+    let _lease = join("box", &process).unwrap();
     let seen = nodes.nodes().block_on().unwrap();
     assert_eq!(seen[0].process.as_ref(), Some(&process));
 }
