@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use swarm_agent::AgentError;
-use swarm_os::{OsError, ensure_private_dir, fingerprint, read_optional, replace_alone};
+use swarm_os::{OsError, fingerprint, read_optional, replace_in_private_dir};
 
 /// Text before messages that the program already got, in a turn that was cut off.
 const REPEATED: &str = "[Your turn on the following messages was cut off: your process or your session ended. You may have done a part of the work already. Check what is done before you repeat anything.]";
@@ -125,8 +125,7 @@ impl CutTurn {
     fn save(&self) -> Result<(), AgentError> {
         // Strings always serialize.
         let bytes = serde_json::to_vec(self).unwrap_or_default();
-        let directory = self.path.parent().unwrap_or(&self.path);
-        let saved = ensure_private_dir(directory).and_then(|()| replace_alone(&self.path, &bytes));
+        let saved = replace_in_private_dir(&self.path, &bytes);
         saved.map_err(|source| unusable(&self.path, source))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swarm_os::{ensure_private_dir, replace_alone};
+use swarm_os::replace_in_private_dir;
 use swarm_protocol::{UnixMs, word_list};
 
 use crate::inspect::changed_listed;
@@ -54,9 +54,8 @@ pub(crate) fn rescue(repository: &Repository, record: &Record, now: UnixMs) -> R
     let words = [&words[..], &[&record.base.sha, &commit]].concat();
     let diff = repository.common_git().run(&words)?;
     let directory = repository.own_directory().join("rescue");
-    ensure_private_dir(&directory)?;
     let patch = directory.join(format!("{name}.patch"));
-    replace_alone(&patch, &diff)?;
+    replace_in_private_dir(&patch, &diff)?;
     Ok(Rescue { reference, patch })
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use swarm_os::{ensure_private_dir, replace_alone};
+use swarm_os::replace_in_private_dir;
 use swarm_protocol::word_list;
 
 use crate::git::{Call, fields, path};
@@ -38,7 +38,6 @@ impl TemporaryObjects {
     pub(crate) fn create(repository: &Repository) -> Result<Self> {
         let directory = TemporaryDirectory::create(repository)?;
         let objects = directory.path().join("objects");
-        ensure_private_dir(&objects.join("info"))?;
         // Other objects are found in the repository.
         let mut alternates = repository
             .common
@@ -47,7 +46,7 @@ impl TemporaryObjects {
             .as_bytes()
             .to_vec();
         alternates.push(b'\n');
-        replace_alone(&objects.join("info/alternates"), &alternates)?;
+        replace_in_private_dir(&objects.join("info/alternates"), &alternates)?;
         Ok(Self { directory, objects })
     }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use swarm_os::{ensure_private_dir, read_optional, replace_alone};
+use swarm_os::{read_optional, replace_alone, replace_in_private_dir};
 use swarm_protocol::word_list;
 
 use crate::git::{Call, fields, path, text};
@@ -120,8 +120,7 @@ impl<'a> View<'a> {
         }
         let sparse = "info/sparse-checkout";
         if let Some(patterns) = read_optional(&self.seen.git_dir.join(sparse))? {
-            ensure_private_dir(&directory.join("info"))?;
-            replace_alone(&directory.join(sparse), &patterns)?;
+            replace_in_private_dir(&directory.join(sparse), &patterns)?;
         }
         // Git would follow a symbolic link and write to its target.
         let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file());

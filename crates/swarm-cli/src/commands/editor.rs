@@ -24,9 +24,9 @@ impl EditorDraft<'_> {
     /// Opens the text in the person's editor and returns the result.
     pub(super) fn edit(&self, app: &App) -> Result<String> {
         let directory = app.root.join("swarm");
-        swarm_os::ensure_private_dir(&directory).map_err(anyhow::Error::from)?;
         let path = directory.join(format!("{}-{}", std::process::id(), self.name));
-        swarm_os::replace_alone(&path, self.text.as_bytes()).map_err(anyhow::Error::from)?;
+        swarm_os::replace_in_private_dir(&path, self.text.as_bytes())
+            .map_err(anyhow::Error::from)?;
         let ended = edit_file(&app.env, &path);
         let left = swarm_os::read_optional(&path);
         std::fs::remove_file(&path)?;

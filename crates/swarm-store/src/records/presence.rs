@@ -135,10 +135,9 @@ impl RecordsTeam {
     /// A caller is identified by the records on its machine, so that no server has to be asked.
     fn write_life_record(&self, name: &MemberName, record: &LifeRecord) -> Result<()> {
         let at = self.local.layout.team(&self.team);
-        swarm_os::ensure_private_dir(&at.member(name))?;
         let path = at.life(name);
         let content = record::line(&path, record)?;
-        Ok(swarm_os::replace_alone(&path, &content)?)
+        Ok(swarm_os::replace_in_private_dir(&path, &content)?)
     }
 
     /// The state of a member's lease, and the record of its holder while it is held.

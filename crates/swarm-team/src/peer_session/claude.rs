@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use swarm_os::process::Process;
-use swarm_os::{OsError, ensure_private_dir, replace_alone};
+use swarm_os::{OsError, replace_in_private_dir};
 use swarm_protocol::{
     CLAUDE_PEER_PROTOCOL, ClaudeMessage, ClaudeReceipt, ClaudeSession, ClaudeSessionKey,
     LONGEST_FRAME, MessageId, PeerAddress, PeerDelivery, PeerFrame, PeerMessage, PeerRecord,
@@ -37,11 +37,10 @@ pub(super) fn enter(directory: &Path, own: &PeerRecord) -> Result<(), OsError> {
         peer_token: own.token.clone(),
         proc_start: own.proc_start.clone(),
     };
-    ensure_private_dir(directory)?;
     let [record, key_file] = files(directory, &session);
     // Ids, numbers and paths always serialize.
-    replace_alone(&key_file, &serde_json::to_vec(&key).unwrap_or_default())?;
-    replace_alone(&record, &serde_json::to_vec(&session).unwrap_or_default())
+    replace_in_private_dir(&key_file, &serde_json::to_vec(&key).unwrap_or_default())?;
+    replace_in_private_dir(&record, &serde_json::to_vec(&session).unwrap_or_default())
 }
 
 /// Returns a lead as a session of Claude Code.

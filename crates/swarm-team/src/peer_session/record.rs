@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use swarm_os::process::Process;
-use swarm_os::{OsError, ensure_private_dir, read_optional, replace_alone};
+use swarm_os::{OsError, read_optional, replace_in_private_dir};
 use swarm_protocol::{PeerRecord, SessionId};
 
 /// Path of a session's record.
@@ -16,10 +16,9 @@ pub(super) fn path(directory: &Path, session: SessionId) -> PathBuf {
 
 /// Writes a record with mode 0600.
 pub(super) fn write(directory: &Path, record: &PeerRecord) -> Result<(), OsError> {
-    ensure_private_dir(directory)?;
     // Ids, numbers and paths always serialize.
     let bytes = serde_json::to_vec(record).unwrap_or_default();
-    replace_alone(&path(directory, record.session), &bytes)
+    replace_in_private_dir(&path(directory, record.session), &bytes)
 }
 
 /// Returns the sessions with a record in `directory` whose process is running, oldest first.

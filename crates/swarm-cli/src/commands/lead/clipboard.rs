@@ -69,8 +69,8 @@ impl TerminalCommands {
         let transcript = transcript_path(&self.app.root, &self.env.cwd, self.session);
         let directory = transcript.with_extension("").join("images");
         let file = directory.join(format!("{}.png", Uuid::new_v4()));
-        swarm_os::ensure_private_dir(&directory).map_err(|error| not_saved(error.to_string()))?;
-        swarm_os::replace_alone(&file, &image).map_err(|error| not_saved(error.to_string()))?;
+        swarm_os::replace_in_private_dir(&file, &image)
+            .map_err(|error| not_saved(error.to_string()))?;
         let quoted = shlex::try_quote(&file.to_string_lossy()).map(Cow::into_owned);
         quoted.map_err(|error| not_saved(error.to_string()))
     }

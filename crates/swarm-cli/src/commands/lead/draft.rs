@@ -42,10 +42,7 @@ impl Draft {
 
     /// Writes a text to a private file and returns the file.
     pub(super) fn write(&self, text: &str) -> anyhow::Result<&Path> {
-        if let Some(directory) = self.file.parent() {
-            swarm_os::ensure_private_dir(directory)?;
-        }
-        swarm_os::replace_alone(&self.file, text.as_bytes())?;
+        swarm_os::replace_in_private_dir(&self.file, text.as_bytes())?;
         Ok(&self.file)
     }
 }

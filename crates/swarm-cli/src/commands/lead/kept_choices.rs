@@ -104,12 +104,8 @@ impl ChoicesKeeper {
     }
 
     fn write(&self, kept: &KeptChoices) {
-        let directory = self.path.parent().map(swarm_os::ensure_private_dir);
         let bytes = serde_json::to_vec(kept).unwrap_or_default();
-        let written = directory
-            .unwrap_or(Ok(()))
-            .and_then(|()| swarm_os::replace_alone(&self.path, &bytes));
-        if let Err(error) = written {
+        if let Err(error) = swarm_os::replace_in_private_dir(&self.path, &bytes) {
             tracing::warn!(%error, "model and mode of the conversation not kept");
         }
     }
