@@ -66,7 +66,7 @@ impl SpendingMeter {
     ) -> Result<Result<Option<ReservedBudget>, Refusal>, StoreError> {
         let mut accounts = self.accounts()?;
         let budgets = self.budgets(&accounts)?;
-        if budgets == Budgets::default() && self.defaults.is_empty() {
+        if !self.may_limit(&budgets) {
             return Ok(Ok(None));
         }
         let id = ReservationId::random();

@@ -203,7 +203,7 @@ impl SpendingMeter {
     fn uses(&self) -> Result<Vec<BudgetUse>, StoreError> {
         let mut accounts = self.joined()?;
         let budgets = self.budgets(&accounts)?;
-        if budgets == Budgets::default() && self.defaults.is_empty() {
+        if !self.may_limit(&budgets) {
             return Ok(Vec::new());
         }
         accounts.read_on()?;
@@ -221,7 +221,8 @@ impl SpendingMeter {
     /// Returns whether no budget limits requests. Does not wait, and reads no accounts; `false` also means
     /// that they have to be read first.
     pub(crate) async fn is_unlimited(&self) -> bool {
-        if !self.defaults.is_empty() || self.run.is_some() {
+        // That of the run is the only one without a team.
+        if self.run.is_some() || self.may_limit(&Budgets::default()) {
             return false;
         }
         let team = self.team();
@@ -230,10 +231,16 @@ impl SpendingMeter {
         match team {
             _ if !has_joined => false,
             Some(team) => {
-                matches!(team.budgets().await, Ok(budgets) if budgets == Budgets::default())
+                let budgets = team.budgets().await;
+                budgets.is_ok_and(|budgets| !self.may_limit(&budgets))
             }
             None => true,
         }
+    }
+
+    /// Returns whether one of these budgets, or a default, may limit requests.
+    pub(crate) fn may_limit(&self, budgets: &Budgets) -> bool {
+        *budgets != Budgets::default() || !self.defaults.is_empty()
     }
 
     /// Returns why no request may be sent, whatever its model.
