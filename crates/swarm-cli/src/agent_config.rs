@@ -5,8 +5,8 @@ use std::path::Path;
 
 use swarm_agent::{InstructionSources, LoadedInstructions, MANAGED_INSTRUCTIONS};
 use swarm_config::{
-    AgentSearch, ClaudeSettings, Environment, FoundAgents, Settings, find_agents, find_skills,
-    instruction_settings, is_trusted, project_directory, project_top,
+    AgentSearch, ClaudeSettings, Environment, FoundAgents, Project, Settings, find_agents,
+    find_skills, instruction_settings,
 };
 use swarm_permissions::{
     AgentCatalog, AgentConfig, AgentDefinition, CompactionSettings, DefinitionProblem,
@@ -26,11 +26,12 @@ use crate::team_hooks::in_force;
 /// `program` is the executable that runs between agents and their shells.
 pub(crate) fn load(
     app: &App,
+    project: &Project,
     claude: &ClaudeSettings,
     program: &Path,
     in_run: bool,
 ) -> Result<(AgentConfig, FoundAgents)> {
-    let found = agents_with(app, claude)?;
+    let found = agents_with(app, project, claude)?;
     let is_refused = |problem: &&DefinitionProblem| problem.refused;
     if in_run {
         warn(app, found.problems.iter().filter(is_refused));
@@ -46,7 +47,7 @@ pub(crate) fn load(
     }
     let agent_config = AgentConfig {
         shell: shell_guards(app, program)?,
-        ..with_agents(app, claude, found.catalog.clone())?
+        ..with_agents(app, project, claude, found.catalog.clone())?
     };
     Ok((agent_config, found))
 }
@@ -65,12 +66,13 @@ pub(crate) fn warn<'a>(app: &App, problems: impl Iterator<Item = &'a DefinitionP
 /// Completes the definitions with everything that can be read without starting a program.
 pub(crate) fn with_agents(
     app: &App,
+    project: &Project,
     claude: &ClaudeSettings,
     agents: AgentCatalog,
 ) -> Result<AgentConfig> {
-    let trusted = app.is_trusted()?;
+    let trusted = project.is_trusted;
     let plugins = claude.active_plugins(trusted);
-    let servers = app.mcp_servers(&plugins)?;
+    let servers = app.mcp_servers(project, &plugins)?;
     let plugins_waiting = claude.untrusted_plugins(trusted).map(|plugin| {
         let name = plugin.name();
         format!(
@@ -85,11 +87,11 @@ pub(crate) fn with_agents(
     }
     Ok(AgentConfig {
         agents,
-        hooks: hooks(app, claude)?,
-        project: Some(project_top(&app.root, &app.env.cwd)),
+        hooks: hooks(app, project, claude),
+        project: Some(project.top.clone()),
         mcp: servers.settings,
         skills: find_skills(&app.env.cwd, &app.root, trusted, &plugins).skills,
-        instructions: instruction_settings(&app.settings, &app.root, &app.env.cwd, trusted),
+        instructions: instruction_settings(&app.settings, project),
         compaction: CompactionSettings {
             at: app.settings.compact_at,
             clear_tool_results: app.settings.clear_tool_results,
@@ -110,10 +112,10 @@ pub(crate) fn instructions(
     cwd: &Path,
 ) -> Result<LoadedInstructions> {
     let (root, home) = (env.root()?, env.home());
-    let trusted = is_trusted(&root, cwd)?;
-    let claude = ClaudeSettings::load(&root, cwd, home.as_deref())?;
+    let project = Project::of(&root, cwd)?;
+    let claude = ClaudeSettings::load_in(&project, &root, cwd, home.as_deref())?;
     let sources = InstructionSources {
-        settings: instruction_settings(settings, &root, cwd, trusted),
+        settings: instruction_settings(settings, &project),
         managed: MANAGED_INSTRUCTIONS.into(),
         unreadable: ReadFilter::denials(&claude.rules, cwd, home.as_deref()),
         root,
@@ -126,24 +128,28 @@ pub(crate) fn instructions(
 pub(crate) fn agents(app: &App) -> Result<FoundAgents> {
     // The commands that start agents report rejected files themselves.
     let claude = ClaudeSettings::load_lenient(&app.root, &app.env.cwd, app.env.home().as_deref()).0;
-    agents_with(app, &claude)
+    agents_with(app, &app.project()?, &claude)
 }
 
 /// Loads the definitions of every source with settings that were already read.
-pub(crate) fn agents_with(app: &App, claude: &ClaudeSettings) -> Result<FoundAgents> {
+pub(crate) fn agents_with(
+    app: &App,
+    project: &Project,
+    claude: &ClaudeSettings,
+) -> Result<FoundAgents> {
     Ok(find_agents(AgentSearch {
         root: &app.root,
-        cwd: &project_directory(&app.root, &app.env.cwd),
+        cwd: &project.directory,
         flag: app.agents.as_deref(),
-        trusted: app.is_trusted()?,
+        trusted: project.is_trusted,
         plugins: &claude.plugins,
         aliases: &app.settings.aliases,
     })?)
 }
 
 /// Returns the hooks that run for agents that this command starts.
-fn hooks(app: &App, claude: &ClaudeSettings) -> Result<HookSettings> {
-    if claude.hooks.waits_for_trust() && !app.is_trusted()? {
+fn hooks(app: &App, project: &Project, claude: &ClaudeSettings) -> HookSettings {
+    if claude.hooks.waits_for_trust() && !project.is_trusted {
         // A hook may be a safeguard, so the user must learn that it does not run.
         app.warn_of_trust(
             "the repository's hooks do not run, as it is not trusted; read its .claude/settings.json, then `swarm trust`",
@@ -153,5 +159,5 @@ fn hooks(app: &App, claude: &ClaudeSettings) -> Result<HookSettings> {
     for remark in &claude.warnings(&app.env) {
         app.out.warn(&format!("swarm: {}", plain(remark)));
     }
-    in_force(app, claude)
+    in_force(app, project, claude)
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use swarm_config::{
-    ActivePlugin, Environment, FoundServers, ServerSources, Settings, SettingsFiles, is_trusted,
-    mcp_bounds, project_top,
+    ActivePlugin, Environment, FoundServers, Project, ServerSources, Settings, SettingsFiles,
+    is_trusted, mcp_bounds, project_top,
 };
 use swarm_hooks::TeamEvents;
 use swarm_os::LockInterrupt;
@@ -199,11 +199,15 @@ impl App {
     }
 
     /// Returns the MCP servers of all sources, with those of these plugins.
-    pub(crate) fn mcp_servers(&self, plugins: &[&ActivePlugin]) -> Result<FoundServers> {
+    pub(crate) fn mcp_servers(
+        &self,
+        project: &Project,
+        plugins: &[&ActivePlugin],
+    ) -> Result<FoundServers> {
         let sources = ServerSources {
             env: &self.env,
             root: &self.root,
-            trusted: self.is_trusted()?,
+            project,
             given: &self.mcp_config,
             plugins,
         };
@@ -214,6 +218,18 @@ impl App {
         }
         found.settings.bounds = mcp_bounds(&self.settings);
         Ok(found)
+    }
+
+    /// Returns the project of this command. Code that needs it more than once hands it on.
+    pub(crate) fn project(&self) -> Result<Project> {
+        let (root, cwd) = (&self.root, &self.env.cwd);
+        if !self.trusts {
+            return Ok(Project::of(root, cwd)?);
+        }
+        Ok(Project {
+            is_trusted: true,
+            ..Project::untrusted(root, cwd)
+        })
     }
 
     /// Returns whether hooks, servers and definitions of the current repository may run.

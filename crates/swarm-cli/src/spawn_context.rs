@@ -108,7 +108,8 @@ impl Prepared {
 pub(crate) fn spawn_context(app: &App, acting: &Acting, choices: &Choices) -> Result<Prepared> {
     let find_sandbox = search_sandbox(app)?;
     let home = app.env.home();
-    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, home.as_deref())?;
+    let project = app.project()?;
+    let claude = ClaudeSettings::load_in(&project, &app.root, &app.env.cwd, home.as_deref())?;
     let settings = (*app.settings).clone().with(claude.given(&app.env))?;
     let mode = choices.mode.unwrap_or(settings.mode);
     settings.permit("permissions.mode", mode.name())?;
@@ -131,7 +132,7 @@ pub(crate) fn spawn_context(app: &App, acting: &Acting, choices: &Choices) -> Re
     };
     let program = teammate_program(&app.env)?;
     let (mut agent_config, definitions) =
-        agent_config::load(app, &claude, &program, choices.in_run)?;
+        agent_config::load(app, &project, &claude, &program, choices.in_run)?;
     agent_config.limits = settings.agent_limits(cores(), choices.is_unattended());
     // Members that a command starts are led by a person at a shell; for a run, see `wait_for_answers`.
     agent_config.shell.asks_for_hosts = !choices.in_run;
@@ -149,7 +150,7 @@ pub(crate) fn spawn_context(app: &App, acting: &Acting, choices: &Choices) -> Re
     let mut provider = app.env.provider_with(&claude.env);
     add_helper(
         &mut provider,
-        claude.api_key_helper(app.is_trusted()?),
+        claude.api_key_helper(project.is_trusted),
         claude.variable(&app.env, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS"),
     );
     let mut stopping = for_stopping(app);

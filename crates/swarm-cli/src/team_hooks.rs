@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use swarm_agent::{HookClients, find_transcript};
-use swarm_config::{ClaudeSettings, project_top};
+use swarm_config::{ClaudeSettings, Project};
 use swarm_hooks::{AgentHooks, HookInput, Hooks, HooksParts, TeamHook};
 use swarm_permissions::{HookEvent, HookSettings};
 use swarm_protocol::{AgentId, MemberName, SessionId};
@@ -110,7 +110,8 @@ pub(crate) fn settle(app: &App) {
 /// Returns the hooks that this process runs itself.
 pub(crate) fn hooks(app: &App) -> Result<Hooks> {
     let cwd = &app.env.cwd;
-    let claude = ClaudeSettings::load(&app.root, cwd, app.env.home().as_deref())?;
+    let project = app.project()?;
+    let claude = ClaudeSettings::load_in(&project, &app.root, cwd, app.env.home().as_deref())?;
     let mut env = app.env.shell_with(&app.settings.pass, &claude.env);
     let root = app.root.display().to_string();
     env.insert("CLAUDE_CONFIG_DIR".to_owned(), root);
@@ -121,9 +122,9 @@ pub(crate) fn hooks(app: &App) -> Result<Hooks> {
     }
     let out = app.out;
     Ok(Hooks::new(HooksParts {
-        settings: in_force(app, &claude)?,
+        settings: in_force(app, &project, &claude),
         env,
-        project: project_top(&app.root, cwd),
+        project: project.top,
         notice: Arc::new(move |line| out.say(&plain(&line))),
         services: Some(Arc::new(HookClients::default())),
         sandbox: None,
@@ -131,9 +132,9 @@ pub(crate) fn hooks(app: &App) -> Result<Hooks> {
 }
 
 /// Returns the hooks for this command and the members it starts.
-pub(crate) fn in_force(app: &App, claude: &ClaudeSettings) -> Result<HookSettings> {
+pub(crate) fn in_force(app: &App, project: &Project, claude: &ClaudeSettings) -> HookSettings {
     let limit = app.settings.hook_timeout.as_secs();
-    Ok(claude.hooks.effective(app.is_trusted()?, limit))
+    claude.hooks.effective(project.is_trusted, limit)
 }
 
 pub(crate) fn task_hooks(app: &App, command_actor: &CommandActor) -> Result<AgentHooks> {

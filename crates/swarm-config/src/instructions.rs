@@ -1,22 +1,15 @@
 //! The instruction files that agents read.
 
-use std::path::Path;
-
 use swarm_permissions::InstructionSettings;
 
 use crate::settings::Settings;
-use crate::trust::project_top;
+use crate::trust::Project;
 
-/// Returns the instruction file settings for agents in `cwd`.
-pub fn instruction_settings(
-    settings: &Settings,
-    root: &Path,
-    cwd: &Path,
-    trusted: bool,
-) -> InstructionSettings {
+/// Returns the instruction file settings for agents in a project.
+pub fn instruction_settings(settings: &Settings, project: &Project) -> InstructionSettings {
     InstructionSettings {
         files: settings.instruction_files.clone(),
         exclude: settings.instruction_exclude.clone(),
-        trusted: trusted.then(|| project_top(root, cwd)),
+        trusted: project.is_trusted.then(|| project.top.clone()),
     }
 }

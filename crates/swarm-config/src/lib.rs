@@ -37,6 +37,6 @@ pub use team_template::{
     TemplateWorktree,
 };
 pub use trust::{
-    RepositoryItem, RepositoryItems, TrustFile, Trusted, is_trusted, project_directory,
+    Project, RepositoryItem, RepositoryItems, TrustFile, Trusted, is_trusted, project_directory,
     project_top, repository_items, top_of,
 };

@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::expand::expand;
 use crate::plugins::ActivePlugin;
 use crate::settings::{Settings, repository_directories};
-use crate::trust::project_directory;
+use crate::trust::Project;
 
 /// The machine's managed servers, in Claude Code's location.
 const MANAGED: &str = "/etc/claude-code/managed-mcp.json";
@@ -49,8 +49,8 @@ pub struct ServerSources<'a> {
     pub env: &'a Environment,
     /// The config directory.
     pub root: &'a Path,
-    /// Whether the repository's servers may run.
-    pub trusted: bool,
+    /// The project, whose servers run if it is trusted.
+    pub project: &'a Project,
     /// The values of `--mcp-config`: files or JSON.
     pub given: &'a [String],
     /// The plugins whose servers are used.
@@ -83,7 +83,7 @@ impl ServerSources<'_> {
         }
         found.refused = found.problems.get(before).cloned();
         for path in self.project_files() {
-            if self.trusted {
+            if self.project.is_trusted {
                 found.add_repository_file(&path, self.env);
             } else {
                 found.untrusted.push(format!(
@@ -103,7 +103,7 @@ impl ServerSources<'_> {
     /// Returns the files of the repository around the working directory, nearest first; outside of
     /// a repository only that of the directory itself.
     fn project_files(&self) -> Vec<PathBuf> {
-        repository_directories(&project_directory(self.root, &self.env.cwd))
+        repository_directories(&self.project.directory)
             .filter(|directory| *directory != self.root)
             .map(|directory| directory.join(FILE))
             .filter(|path| path.is_file())
@@ -247,10 +247,14 @@ mod tests {
                 self.vars.iter().copied(),
                 &self.directory.path().join("repo/deep"),
             );
+            let root = self.directory.path().join("root");
             let sources = ServerSources {
                 env: &env,
-                root: &self.directory.path().join("root"),
-                trusted,
+                root: &root,
+                project: &Project {
+                    is_trusted: trusted,
+                    ..Project::untrusted(&root, &env.cwd)
+                },
                 given: &self.given,
                 plugins: &[],
             };

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::plugins::{ActivePlugin, EnabledPlugins, active_plugins};
 use crate::settings::{Layer, NearestValue, SettingValue, ValueLocation, repository_directories};
-use crate::trust::project_directory;
+use crate::trust::{Project, project_directory};
 
 use super::file::File;
 use super::{FoundHooks, requests, unsupported};
@@ -49,9 +49,23 @@ impl ClaudeSettings {
         Self::load_with(Path::new(MANAGED), root, cwd, home)
     }
 
+    /// Does the same if the project of `cwd` is known.
+    pub fn load_in(
+        project: &Project,
+        root: &Path,
+        cwd: &Path,
+        home: Option<&Path>,
+    ) -> Result<Self, ConfigError> {
+        let managed = Path::new(MANAGED);
+        let (settings, refused) =
+            Self::load_lenient_with(managed, root, (cwd, &project.directory), home);
+        ConfigError::all(refused).map_or(Ok(settings), Err)
+    }
+
     /// Reads the valid files and returns the errors of the others.
     pub fn load_lenient(root: &Path, cwd: &Path, home: Option<&Path>) -> (Self, Vec<ConfigError>) {
-        Self::load_lenient_with(Path::new(MANAGED), root, cwd, home)
+        let own = project_directory(root, cwd);
+        Self::load_lenient_with(Path::new(MANAGED), root, (cwd, &own), home)
     }
 
     /// Reads the files, with managed settings at `managed`.
@@ -61,14 +75,16 @@ impl ClaudeSettings {
         cwd: &Path,
         home: Option<&Path>,
     ) -> Result<Self, ConfigError> {
-        let (settings, refused) = Self::load_lenient_with(managed, root, cwd, home);
+        let own = project_directory(root, cwd);
+        let (settings, refused) = Self::load_lenient_with(managed, root, (cwd, &own), home);
         ConfigError::all(refused).map_or(Ok(settings), Err)
     }
 
+    /// `own` is the directory of the project of `cwd`, whose programs are used.
     fn load_lenient_with(
         managed: &Path,
         root: &Path,
-        cwd: &Path,
+        (cwd, own): (&Path, &Path),
         home: Option<&Path>,
     ) -> (Self, Vec<ConfigError>) {
         let mut settings = Self::default();
@@ -79,12 +95,11 @@ impl ClaudeSettings {
                 None
             })
         };
-        let own = project_directory(root, cwd);
         let user = read(&root.join("settings.json"), Layer::User, root);
         let project: Vec<File> = project_files(root, cwd)
             .filter_map(|(directory, path)| read(&path, Layer::Project, directory))
             .collect();
-        let programs_alone: Vec<File> = project_files(root, &own)
+        let programs_alone: Vec<File> = project_files(root, own)
             .filter(|_| own != cwd)
             .filter_map(|(directory, path)| read(&path, Layer::Project, directory))
             .collect();

@@ -11,6 +11,7 @@ use crate::environment::Environment;
 use crate::mcp::{FoundServers, ServerSources};
 use crate::settings::Layer;
 use crate::skills::find_skills;
+use crate::trust::Project;
 
 struct Machine(tempfile::TempDir);
 
@@ -81,10 +82,14 @@ impl Machine {
     fn servers(&self, trusted: bool) -> FoundServers {
         let env = Environment::new([("A", "b")], &self.path("repo"));
         let settings = self.settings();
+        let root = self.path("root");
         let sources = ServerSources {
             env: &env,
-            root: &self.path("root"),
-            trusted,
+            root: &root,
+            project: &Project {
+                is_trusted: trusted,
+                ..Project::untrusted(&root, &env.cwd)
+            },
             given: &[],
             plugins: &settings.active_plugins(trusted),
         };

@@ -3,10 +3,12 @@
 
 mod file;
 mod own;
+mod project;
 mod repository;
 
 pub use file::{TrustFile, Trusted};
 pub use own::{RepositoryItem, RepositoryItems, repository_items};
+pub use project::Project;
 pub use repository::{is_trusted, project_directory, project_top, top_of};
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub fn project_top(root: &Path, directory: &Path) -> PathBuf {
 
 /// Returns the top of the repository around a directory that may not exist: a branch can have
 /// directories that the target branch lacks.
-fn nearest_top(directory: &Path) -> Option<PathBuf> {
+pub(super) fn nearest_top(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().find_map(|above| top_of(above).ok())
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use swarm_protocol::{ErrorKind, UnixMs};
 
-use super::{TrustFile, is_trusted, project_directory, project_top, top_of};
+use super::{Project, TrustFile, is_trusted, project_directory, project_top, top_of};
 
 struct Machine(tempfile::TempDir);
 
@@ -38,15 +38,26 @@ impl Machine {
     }
 
     fn is_trusted(&self, name: &str) -> bool {
-        is_trusted(&self.path("root"), &self.path(name)).unwrap()
+        let trusted = is_trusted(&self.path("root"), &self.path(name)).unwrap();
+        assert_eq!(self.project(name).is_trusted, trusted, "{name}");
+        trusted
     }
 
     fn project_directory(&self, name: &str) -> PathBuf {
-        project_directory(&self.path("root"), &self.path(name))
+        let directory = project_directory(&self.path("root"), &self.path(name));
+        assert_eq!(self.project(name).directory, directory);
+        directory
     }
 
     fn project_top(&self, name: &str) -> PathBuf {
-        project_top(&self.path("root"), &self.path(name))
+        let top = project_top(&self.path("root"), &self.path(name));
+        assert_eq!(self.project(name).top, top);
+        top
+    }
+
+    /// What is found at once is the same.
+    fn project(&self, name: &str) -> Project {
+        Project::of(&self.path("root"), &self.path(name)).unwrap()
     }
 
     /// Creates a worktree of the repository from a checkout and returns its path.

@@ -23,10 +23,11 @@ pub(crate) struct AgentsListArgs {
 }
 
 pub(super) fn run(app: &App) -> Result<()> {
-    let claude = ClaudeSettings::load(&app.root, &app.env.cwd, app.env.home().as_deref())?;
-    let found = agent_config::agents_with(app, &claude)?;
+    let (project, home) = (app.project()?, app.env.home());
+    let claude = ClaudeSettings::load_in(&project, &app.root, &app.env.cwd, home.as_deref())?;
+    let found = agent_config::agents_with(app, &project, &claude)?;
     let catalog = found.catalog.clone();
-    let mcp = agent_config::with_agents(app, &claude, catalog)?.mcp;
+    let mcp = agent_config::with_agents(app, &project, &claude, catalog)?.mcp;
     let mut records = Vec::new();
     let mut table = Table::new(["TYPE", "FROM", "MODEL", "", "WHERE"]);
     for (definition, counts) in found.catalog.with_precedence() {

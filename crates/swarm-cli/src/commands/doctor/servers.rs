@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use swarm_config::{ClaudeSettings, Environment, ServerSources, Settings, is_trusted, mcp_bounds};
+use swarm_config::{ClaudeSettings, Environment, Project, ServerSources, Settings, mcp_bounds};
 use swarm_mcp::{McpHost, McpServers, ServerReport};
 use swarm_protocol::{MemberName, SpawnId};
 use swarm_supervisor::lead_marks;
@@ -20,13 +20,14 @@ const NAME: &str = "mcp server";
 /// Returns the findings; empty if no server is configured.
 pub(super) fn check(env: &Environment, settings: &Settings, root: &Path) -> Result<Vec<Finding>> {
     let claude = ClaudeSettings::load(root, &env.cwd, env.home().as_deref()).unwrap_or_default();
-    let trusted = is_trusted(root, &env.cwd).unwrap_or_default();
+    let project = Project::of(root, &env.cwd);
+    let project = project.unwrap_or_else(|_| Project::untrusted(root, &env.cwd));
     let sources = ServerSources {
         env,
         root,
-        trusted,
+        project: &project,
         given: &[],
-        plugins: &claude.active_plugins(trusted),
+        plugins: &claude.active_plugins(project.is_trusted),
     };
     let mut found = sources.load();
     let problem = |text: &String| {
