@@ -8,6 +8,7 @@ mod granted;
 mod hook_watch;
 mod lead;
 mod mail;
+mod mail_delivery;
 mod member_loop;
 mod peer_queue;
 mod peers;

@@ -8,7 +8,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::Beginning;
 use super::report::Outcome;
 use super::role::LeadRole;
-use crate::mail::TYPED;
+use crate::mail_delivery::TYPED;
 use crate::role::MemberLoop;
 
 impl MemberLoop<LeadRole> {
