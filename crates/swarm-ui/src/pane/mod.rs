@@ -15,6 +15,7 @@ mod request;
 mod sub_agents;
 mod text_wrap;
 mod view;
+mod view_calls;
 mod view_mail;
 mod view_state;
 

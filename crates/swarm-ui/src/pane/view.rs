@@ -8,10 +8,7 @@ use swarm_protocol::{AgentEvent, Color, DetailLine, LEAD_NAME, MemberName, TeamN
 
 use crate::difference::{painted, styled_lines};
 use crate::pane::border::BorderTitle;
-use crate::pane::calls::{
-    Call, CallResult, Calls, Drawn, call_line, outcome_behind, outcome_line, outcome_words,
-};
-use crate::pane::detail::{folded, unfolded};
+use crate::pane::calls::Calls;
 use crate::pane::header::PaneHeader;
 use crate::pane::links::{Linker, Links};
 use crate::pane::log_canvas::LogCanvas;
@@ -22,7 +19,6 @@ use crate::print::{short_count, short_duration, wrapped};
 use crate::sanitize::{clean_line, clean_text};
 use crate::signs::{FAILED, NOTICE, RETRY, THINKING};
 use crate::style::{Style, paint};
-use crate::syntax::Syntax;
 use crate::theme::{Theme, WidthSource};
 use crate::width::columns;
 
@@ -36,14 +32,14 @@ const RULE: usize = 64;
 pub struct PaneView<W: Write> {
     pub(super) sheet: LogCanvas<W>,
     width: WidthSource,
-    color: Option<Color>,
+    pub(super) color: Option<Color>,
     /// The team that commands which answer requests name.
     pub(super) team: Option<TeamName>,
-    places: PathShortener,
-    calls: Calls,
+    pub(super) places: PathShortener,
+    pub(super) calls: Calls,
     sub_agents: SubAgentLines,
     /// The call whose line may be open, and its width.
-    last_call: Option<(String, usize)>,
+    pub(super) last_call: Option<(String, usize)>,
     text: Text,
     /// Events that arrived while text was streaming and are drawn after it.
     deferred: Vec<AgentEvent>,
@@ -58,7 +54,7 @@ pub struct PaneView<W: Write> {
     /// Error of the last turn, as displayed.
     pub(super) failure: Option<String>,
     /// The last call with a folded result, and the result.
-    folded: Option<(String, Vec<DetailLine>)>,
+    pub(super) folded: Option<(String, Vec<DetailLine>)>,
     /// The terminal title, if it is set.
     title: Option<BorderTitle>,
     /// Hint for moving a turn that waits for a sub-agent to the background, and whether this turn
@@ -296,7 +292,7 @@ impl<W: Write> PaneView<W> {
     }
 
     /// No more text follows for now: draws the deferred events.
-    fn close_text(&mut self) {
+    pub(super) fn close_text(&mut self) {
         if self.text == Text::Open {
             self.text = Text::Closed;
             self.sheet.close_line();
@@ -334,96 +330,6 @@ impl<W: Write> PaneView<W> {
         self.text = Text::Nothing;
     }
 
-    fn call(&mut self, id: &str, tool: &str, line: &str) {
-        self.close_text();
-        let line = self.places.shorten(tool, &clean_line(line));
-        self.calls.start(id, tool, &line);
-        self.draw_calls();
-    }
-
-    /// Draws the calls and results whose turn has come: results belong below their calls, also if
-    /// they arrive in another order.
-    fn draw_calls(&mut self) {
-        loop {
-            if let Some((id, line)) = self.calls.next_line() {
-                self.draw_call(&id, &line);
-            }
-            let Some((call, result)) = self.calls.next_result() else {
-                return;
-            };
-            self.draw_result(&call, &result);
-        }
-    }
-
-    /// Draws the line of a call and leaves it open for the outcome.
-    fn draw_call(&mut self, id: &str, line: &str) {
-        let (line, taken) = call_line(self.theme(), self.color, line);
-        self.last_call = Some((id.to_owned(), taken));
-        self.sheet.open_line(&line);
-    }
-
-    fn outcome(&mut self, id: &str, ok: bool, line: &str, detail: &[DetailLine]) {
-        let result = CallResult {
-            ok,
-            line: line.to_owned(),
-            detail: detail.to_vec(),
-        };
-        self.calls.finish(id, result);
-        self.draw_calls();
-    }
-
-    fn draw_result(&mut self, call: &Call, result: &CallResult) {
-        let (ok, detail) = (result.ok, &result.detail);
-        if call.drawn == Drawn::Mail && ok {
-            return;
-        }
-        if call.drawn == Drawn::Nothing {
-            self.draw_call(&call.id, &call.line);
-        }
-        let style = if ok { Style::Dim } else { Style::Bad };
-        let line = self.places.shorten(&call.tool, &clean_line(&result.line));
-        self.draw_outcome(call, style, &outcome_words(ok, &line));
-        let syntax = Syntax::of_file_in(&call.line);
-        let (lines, is_cut) = if self.folds {
-            folded(self.theme(), detail, syntax)
-        } else {
-            (unfolded(self.theme(), detail, syntax), false)
-        };
-        for line in lines {
-            self.sheet.line(&line);
-        }
-        if is_cut {
-            self.folded = Some((call.line.clone(), detail.clone()));
-        }
-    }
-
-    /// Draws the last folded result in full.
-    fn expand(&mut self) {
-        let Some((call, detail)) = self.folded.take() else {
-            return self.notice("nothing to expand");
-        };
-        self.sheet.close_line();
-        self.draw_call("", &call);
-        for line in unfolded(self.theme(), &detail, Syntax::of_file_in(&call)) {
-            self.sheet.line(&line);
-        }
-        self.folded = Some((call, detail));
-    }
-
-    /// Draws an outcome after its call's line if that is open and has enough room, otherwise on a
-    /// separate line.
-    fn draw_outcome(&mut self, call: &Call, style: Style, outcome: &str) {
-        let theme = self.theme();
-        let open = self.last_call.as_ref();
-        let open = open.filter(|(id, _)| self.sheet.is_open() && *id == call.id);
-        let behind = open.and_then(|(_, taken)| outcome_behind(theme, style, outcome, *taken));
-        let name = open.is_none().then_some(call.line.as_str());
-        match behind {
-            Some(end) => self.sheet.finish_line(&end),
-            None => self.sheet.line(&outcome_line(theme, style, name, outcome)),
-        }
-    }
-
     fn retry(&mut self, attempt: u32, wait_ms: u64, reason: &str) {
         let wait = short_duration(wait_ms);
         let what = format!("attempt {attempt} in {wait}: {}", clean_line(reason));
@@ -440,7 +346,7 @@ impl<W: Write> PaneView<W> {
         }
     }
 
-    fn notice(&mut self, line: &str) {
+    pub(super) fn notice(&mut self, line: &str) {
         self.sheet.signed(NOTICE, Style::Dim, &clean_line(line));
     }
 
