@@ -3,39 +3,34 @@
 //! They run in this process, on the lead's team, on behalf of the user who started the lead. Their
 //! output is drawn with the lead's work. The model does not see them.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use swarm_agent::{EventSink, all_lead_sessions, find_transcript};
+use swarm_agent::EventSink;
 use swarm_config::{ClaudeSettings, Environment, project_top};
 use swarm_member::{LeadParts, SpendingMeter};
 use swarm_model::ModelName;
 use swarm_permissions::{AgentConfig, ReadFilter, RuleSet, nearest};
-use swarm_protocol::{AgentEvent, ErrorKind, PermissionMode, SessionId, TeamConfig, TeamName};
+use swarm_protocol::{PermissionMode, SessionId, TeamConfig, TeamName};
 use swarm_store::BlockOn as _;
 use swarm_supervisor::implicit_team_name;
-use swarm_ui::{Console, Pager, PaneInput, TextDocument, Theme, command_in};
+use swarm_ui::{Console, PaneInput, Theme, command_in};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::attached_images::AttachedImages;
 use super::completion::complete;
-use super::configured::{self, HELP, KEYS, plain_help};
+use super::configured;
 use super::draft::Draft;
 use super::person_shell::{ShellLines, edited};
 use super::prompt_commands::PromptCommands;
-use super::session_picker::{elsewhere, session_picker};
 use super::sessions::team_of;
 use super::status_line::StatusLine;
 use super::terminal::LeadTerminal;
 use super::terminal_actor::TerminalActor;
-use super::transcript_document::TranscriptDocument;
 use crate::app::App;
-use crate::command_line::RanCommand;
 use crate::commands::cost::session_text;
 use crate::failure::Result;
 use crate::identity::Acting;
-use crate::links::linker;
 use crate::output::failure_text;
 
 /// Commands that are not commands of `swarm` in a shell, without those of `configured`.
@@ -44,7 +39,7 @@ const OWN: [&str; 7] = [
 ];
 
 /// Error of commands that need a team.
-const NO_TEAM: &str = "this lead has no team yet; it creates one when it needs one";
+pub(super) const NO_TEAM: &str = "this lead has no team yet; it creates one when it needs one";
 
 /// Returns whether a line is `/plan`, with or without a task.
 pub(super) fn is_plan(line: &str) -> bool {
@@ -67,7 +62,7 @@ pub(super) enum Typed {
 /// Runs the commands of a lead's terminal.
 pub(super) struct TerminalCommands {
     pub(super) app: App,
-    view: Arc<dyn EventSink>,
+    pub(super) view: Arc<dyn EventSink>,
     pub(super) lead: UnboundedSender<PaneInput>,
     /// The screen with the pager, if any.
     pub(super) console: Option<Console>,
@@ -75,7 +70,7 @@ pub(super) struct TerminalCommands {
     /// Whether a person leads: the session can be left for another one.
     pub(super) is_interactive: bool,
     /// Name of the team that the lead creates if the model does not choose one.
-    implicit: TeamName,
+    pub(super) implicit: TeamName,
     pub(super) actor: TerminalActor,
     /// The configuration of the lead, with its skills, which are prompts to it.
     pub(super) agent_config: Arc<AgentConfig>,
@@ -259,30 +254,13 @@ impl TerminalCommands {
         }
     }
 
-    fn acting(&self) -> Acting {
+    pub(super) fn acting(&self) -> Acting {
         self.actor.now(self.team().as_ref())
     }
 
     /// Returns the team of the lead, if it has created one.
     pub(super) fn team(&self) -> Option<TeamName> {
         team_of(&*self.app.store, self.session)
-    }
-
-    pub(super) fn show_run(&self, words: &str) {
-        self.show_long(&format!("/{}", words.trim()), &self.run(words, false));
-    }
-
-    /// Shows a text, in the pager if it is longer than the screen.
-    pub(super) fn show_long(&self, title: &str, text: &str) {
-        let lines = text.trim_end().lines().count();
-        match &self.console {
-            Some(console) if console.is_longer_than_screen(lines) => {
-                console.page(Pager::new(title, Box::new(TextDocument::new(text))));
-                let line = format!("{title}: {lines} lines, shown in the pager");
-                self.view.emit(AgentEvent::Notice { line });
-            }
-            _ => self.show(text.to_owned()),
-        }
     }
 
     /// Returns the full name of the lead's current model. Events have only its id; unless it is one
@@ -297,82 +275,6 @@ impl TerminalCommands {
             |_not_anthropic| format!("{provider}/{shown}"),
             |full| full.to_string(),
         )
-    }
-
-    /// Checks the installation with the lead's model.
-    fn show_doctor(&self) {
-        let model = self.current_model();
-        // Only a NUL character cannot be quoted.
-        let model = shlex::try_quote(&model).unwrap_or_default();
-        self.show_long(
-            "/doctor",
-            &self.run(&format!("doctor --model={model}"), false),
-        );
-    }
-
-    fn help(&self) {
-        match &self.console {
-            Some(console) => {
-                let text = TextDocument::new(&format!("{HELP}\n\n{KEYS}"));
-                console.page(Pager::new("help", Box::new(text)));
-            }
-            None => self.show(plain_help()),
-        }
-    }
-
-    /// Shows the whole conversation of the lead in the pager.
-    pub(super) fn page_transcript(&self) {
-        self.page_conversation("transcript", &self.env.cwd, self.session);
-    }
-
-    pub(super) fn page_conversation(&self, title: &str, cwd: &Path, session: SessionId) {
-        let path = find_transcript(&self.app.root, cwd, session);
-        let Some(console) = &self.console else { return };
-        match TranscriptDocument::open(&path, cwd, self.env.home()) {
-            Ok(document) => {
-                let document = document.linked(linker(&self.env, cwd));
-                console.page(Pager::new(title, Box::new(document)).from_end());
-            }
-            Err(error) => self.show(format!("the {title} cannot be shown: {error}")),
-        }
-    }
-
-    /// Shows the earlier conversations of leads, to continue one.
-    fn pick_session(&self) {
-        let Some(console) = self.console_for("resume") else {
-            return;
-        };
-        let sessions = all_lead_sessions(&self.app.root);
-        console.pick(session_picker(&*self.app.store, &self.env.cwd, &sessions));
-    }
-
-    /// Returns a picked conversation, if it can be continued in this directory. Otherwise shows how
-    /// to continue it.
-    pub(super) fn session_here(&self, id: &str) -> Option<SessionId> {
-        let found = all_lead_sessions(&self.app.root)
-            .into_iter()
-            .find(|found| found.id.to_string() == id)?;
-        if found.id == self.session {
-            self.show("this is the current conversation".to_owned());
-            return None;
-        }
-        match elsewhere(&found, &self.env.cwd) {
-            Some(command) => {
-                self.show(command);
-                None
-            }
-            None => Some(found.id),
-        }
-    }
-
-    /// Returns the screen for a command that needs it, or shows that there is none.
-    pub(super) fn console_for(&self, command: &str) -> Option<&Console> {
-        if self.console.is_none() {
-            self.show(format!(
-                "/{command} is available only in a terminal with a screen"
-            ));
-        }
-        self.console.as_ref()
     }
 
     pub(super) fn config(&self) -> Option<TeamConfig> {
@@ -454,51 +356,5 @@ impl TerminalCommands {
         (name == "review" || !self.app.command_line.has(name))
             .then(|| self.prompts.expand(name, rest, self.may_answer()))
             .flatten()
-    }
-
-    /// Shows a text with the lead's work.
-    pub(super) fn show(&self, text: String) {
-        self.view.emit(AgentEvent::CommandOutput { text });
-    }
-
-    pub(super) fn show_mode(&self) {
-        self.show(format!("permission mode: {}", self.status.mode()));
-    }
-
-    /// Shows a line with the lead's work.
-    pub(super) fn notice(&self, line: String) {
-        self.view.emit(AgentEvent::Notice { line });
-    }
-
-    /// Runs a command that opens the person's editor, and shows its output.
-    pub(super) fn show_edit(&self, terminal: &LeadTerminal, words: &str) {
-        let text = terminal.lend(|| self.run(words, true));
-        self.show_long(&format!("/{}", words.trim()), &text);
-    }
-
-    /// Runs a command and returns its output. With `has_terminal` it may open the person's editor.
-    pub(super) fn run(&self, words: &str, has_terminal: bool) -> String {
-        let team = || self.team().unwrap_or_else(|| self.implicit.clone());
-        let RanCommand {
-            done,
-            mut text,
-            names_team,
-        } = (self.app.command_line).run(
-            words,
-            &self.app.env.cwd,
-            &team,
-            &self.acting(),
-            has_terminal,
-        );
-        match done {
-            Err(failure)
-                if failure.kind == ErrorKind::NotFound && !names_team && self.team().is_none() =>
-            {
-                text.push_str(NO_TEAM);
-            }
-            Err(failure) => text.push_str(&failure_text(&failure)),
-            Ok(()) => {}
-        }
-        text
     }
 }
