@@ -2,66 +2,20 @@
 //! still undo. Tests of other crates include this file.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use parking_lot::Mutex;
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+
+#[path = "disk_steps.rs"]
+mod disk_steps;
 
 /// All steps of all threads of this process.
 static STEPS: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
 
-struct Recorder;
-
-impl Subscriber for Recorder {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "swarm_os::disk"
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut fields = Fields::default();
-        event.record(&mut fields);
-        let mut steps = STEPS.lock();
-        steps.push((fields.step, PathBuf::from(fields.path)));
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
-
-#[derive(Default)]
-struct Fields {
-    step: String,
-    path: String,
-}
-
-impl Visit for Fields {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        match field.name() {
-            "step" => self.step = format!("{value:?}"),
-            "path" => self.path = format!("{value:?}"),
-            _ => {}
-        }
-    }
-}
-
 /// Runs `work`, and returns its result and the changes below `directory` that a power failure could
 /// undo afterwards: `[]` if everything was flushed, each content before its rename.
 pub(crate) fn left_open<T>(directory: &Path, work: impl FnOnce() -> T) -> (T, Vec<String>) {
-    static ONCE: OnceLock<()> = OnceLock::new();
-    ONCE.get_or_init(|| tracing::subscriber::set_global_default(Recorder).unwrap());
+    disk_steps::observe(|step, path| STEPS.lock().push((step.to_owned(), path.to_owned())));
     let begin = STEPS.lock().len();
     let done = work();
     let steps = STEPS.lock()[begin..].to_vec();

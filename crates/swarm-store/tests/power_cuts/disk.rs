@@ -3,15 +3,12 @@
 //! lost; of the unflushed directory entries any selection may have reached the disk.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use swarm_store::FileStore;
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
 
+use crate::disk_steps;
 use crate::files::{World, store_at};
 
 /// A file with its content, or a directory.
@@ -144,63 +141,20 @@ impl Disk {
     }
 }
 
-struct Recorder;
-
-impl Subscriber for Recorder {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "swarm_os::disk"
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut fields = Fields::default();
-        event.record(&mut fields);
-        let path = PathBuf::from(fields.path);
-        if let Some(disk) = &mut *DISK.lock()
-            && path.starts_with(&disk.root)
-        {
-            disk.step(&fields.step, &path);
-        }
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
-
-#[derive(Default)]
-struct Fields {
-    step: String,
-    path: String,
-}
-
-impl Visit for Fields {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        match field.name() {
-            "step" => self.step = format!("{value:?}"),
-            "path" => self.path = format!("{value:?}"),
-            _ => {}
-        }
-    }
-}
-
 /// The test that records; the steps are recorded for the whole process.
 static RECORDING: Mutex<()> = Mutex::new(());
-
-static BEGIN: std::sync::Once = std::sync::Once::new();
 
 /// Does `work` and opens every state that a power cut could have left during it. `check` returns
 /// whether the work is done in a state, and fails if it is done by half. After `work` it must be.
 pub(crate) fn replay(world: &World, work: impl FnOnce(), check: impl Fn(&FileStore) -> bool) {
     let _alone = RECORDING.lock();
-    BEGIN.call_once(|| tracing::subscriber::set_global_default(Recorder).unwrap());
+    disk_steps::observe(|step, path| {
+        if let Some(disk) = &mut *DISK.lock()
+            && path.starts_with(&disk.root)
+        {
+            disk.step(step, path);
+        }
+    });
     *DISK.lock() = Some(Disk::of(&world.root));
     work();
     let mut disk = DISK.lock().take().unwrap();

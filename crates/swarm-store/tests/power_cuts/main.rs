@@ -19,6 +19,9 @@ mod values;
 #[expect(dead_code, reason = "shared with the other tests of the store")]
 mod world;
 
+#[path = "../../../swarm-os/tests/disk/disk_steps.rs"]
+mod disk_steps;
+
 mod disk;
 mod mail;
 mod requests;

@@ -1,0 +1,58 @@
+//! Observes the write and flush steps that `swarm-os` logs. Tests of other crates include this file.
+
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Once;
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Calls `on_step` with the name and the path of each step of this process from now on. Only the
+/// first call has an effect.
+pub(crate) fn observe(on_step: fn(&str, &Path)) {
+    static BEGIN: Once = Once::new();
+    BEGIN.call_once(|| tracing::subscriber::set_global_default(Observer(on_step)).unwrap());
+}
+
+struct Observer(fn(&str, &Path));
+
+impl Subscriber for Observer {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "swarm_os::disk"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        (self.0)(&fields.step, Path::new(&fields.path));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[derive(Default)]
+struct Fields {
+    step: String,
+    path: String,
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        match field.name() {
+            "step" => self.step = format!("{value:?}"),
+            "path" => self.path = format!("{value:?}"),
+            _ => {}
+        }
+    }
+}
