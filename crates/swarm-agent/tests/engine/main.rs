@@ -18,6 +18,7 @@ mod dispatch;
 mod environment;
 mod family;
 mod fork;
+mod hook_decisions;
 mod hooks;
 mod limits;
 mod list_agents;
