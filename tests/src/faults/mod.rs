@@ -19,6 +19,7 @@ pub mod processes;
 pub mod standstill;
 pub mod steps;
 pub mod stress;
+mod stress_parts;
 pub mod tasks;
 pub mod texts;
 pub mod watching;
