@@ -1,5 +1,5 @@
 //! Runs members' processes: in a pane of tmux, iTerm2 or a terminal that the user's program controls,
-//! as a headless process, as a task of the lead's process, or in a fake that only records calls.
+//! as a headless process, or as a task of the lead's process.
 //!
 //! One trait, [`PaneBackend`], with about a dozen methods. A pane is first *opened* (it exists, is
 //! tagged, has its title and position, but runs nothing) and then *started* with a program and
@@ -19,7 +19,6 @@ mod log;
 mod pane;
 mod place;
 mod record;
-pub mod recording;
 mod terminal;
 mod text;
 mod tmux;
@@ -39,7 +38,6 @@ pub use pane::{
     WindowView,
 };
 pub use place::PanePlacement;
-pub use recording::RecordingBackend;
 pub use terminal::TerminalFacts;
 pub use tmux::{
     Feature, OLDEST, OWN_SESSION, OWN_WINDOW, TmuxBackend, TmuxVersion, check_tmux, dead_sockets,

@@ -1,5 +1,5 @@
-//! Test support shared by several crates: conditions, a scripted model, a team with simulated
-//! members.
+//! Test support shared by several crates: conditions, a scripted model, a fake backend of
+//! panes, a team with simulated members.
 #![expect(
     missing_docs,
     clippy::missing_panics_doc,
@@ -12,11 +12,13 @@
 mod acp;
 mod child;
 mod model;
+mod recording_backend;
 mod wait;
 mod world;
 
 pub use acp::{ACP_AGENT, fake_acp_agent, fake_acp_agent_with};
 pub use child::{Child, play_child};
 pub use model::*;
+pub use recording_backend::{PaneCall, RecordingBackend};
 pub use wait::{DEADLINE, until, wait_for, wait_until};
 pub use world::*;

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use swarm_panes::{
     ExternalBackend, HeadlessBackend, InProcessBackend, Pane, PaneBackend, PaneCommand, PaneError,
-    PanePlacement, PaneSpec, PaneStatus, PaneText, RecordingBackend,
+    PanePlacement, PaneSpec, PaneStatus, PaneText,
 };
 use swarm_protocol::{PaneId, SpawnId, TeamName};
+use swarm_testkit::RecordingBackend;
 
 use crate::in_process::echo_host;
 use crate::rig::{Directory, OwnServer, UserServer, close_all, sh, spec, team, within};

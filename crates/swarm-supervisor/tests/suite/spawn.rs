@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_panes::recording::Call;
 use swarm_protocol::{BackendType, ErrorKind, PaneId, PermissionMode, SandboxKind};
 use swarm_store::StoreError;
 use swarm_supervisor::{LeadError, SpawnError, SpawnOptions, SpawnedMember};
-use swarm_testkit::{Answer, World, team};
+use swarm_testkit::{Answer, PaneCall, World, team};
 
 use crate::stage::{Stage, before, entry, options, orders, why};
 
@@ -73,7 +72,7 @@ async fn s11_order_contains_inherited_values_and_command_line_no_secret() {
         world.spawn_context.permissions.rules
     );
     let calls = stage.backend.calls();
-    let [Call::Open { .. }, Call::Start { command, .. }] = &calls[..] else {
+    let [PaneCall::Open { .. }, PaneCall::Start { command, .. }] = &calls[..] else {
         panic!("{calls:?}");
     };
     assert!(!format!("{command:?}").contains("secret"));

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use swarm_agent::MemberRequest;
-use swarm_panes::recording::Call;
-use swarm_panes::{Chosen, Pane, PaneBackend, RecordingBackend};
+use swarm_panes::{Chosen, Pane, PaneBackend};
 use swarm_protocol::{BackendType, Event, Hello, InboxEntry, Member, TeamConfig};
 use swarm_store::{BlockOn as _, Draft, Lease, TeamStore};
 use swarm_supervisor::{LeadError, SpawnError, SpawnOptions, SpawnedMember};
 use swarm_team::SpawnOrder;
-use swarm_testkit::{World, hold_life, name, team};
+use swarm_testkit::{PaneCall, RecordingBackend, World, hold_life, name, team};
 
 pub(crate) fn options(world: &World) -> SpawnOptions {
     SpawnOptions {
@@ -97,10 +96,10 @@ impl Stage {
         let calls = self.backend.calls();
         let opened = calls
             .iter()
-            .filter(|call| matches!(call, Call::Open { .. }));
+            .filter(|call| matches!(call, PaneCall::Open { .. }));
         let closed = calls
             .iter()
-            .filter(|call| matches!(call, Call::Close { .. }));
+            .filter(|call| matches!(call, PaneCall::Close { .. }));
         opened.count() - closed.count()
     }
 }

@@ -1,4 +1,4 @@
-//! A fake backend for tests: it opens no panes, records its calls, and ends processes on demand.
+//! A fake backend of panes: it opens no panes, records its calls, and ends processes on demand.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,17 +7,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use swarm_protocol::{BackendType, PaneId, SpawnId, TeamName};
-use tokio::sync::watch;
-
-use crate::{
-    CapturedPane, Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneText, Size,
-    Started, TaggedPane, WindowView, text,
+use swarm_panes::{
+    Pane, PaneBackend, PaneCommand, PaneError, PaneSpec, PaneStatus, PaneText, Started, TaggedPane,
 };
+use swarm_protocol::{BackendType, PaneId, SpawnId};
+use tokio::sync::watch;
 
 /// A recorded call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Call {
+pub enum PaneCall {
     /// A pane was opened.
     Open {
         /// Id assigned to the pane.
@@ -52,7 +50,7 @@ pub struct RecordingBackend {
 
 #[derive(Default)]
 struct Inner {
-    calls: Vec<Call>,
+    calls: Vec<PaneCall>,
     panes: BTreeMap<u32, Fake>,
     opened: u32,
     refuse_open: Option<&'static str>,
@@ -83,7 +81,7 @@ impl RecordingBackend {
     }
 
     /// Returns all recorded calls.
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<PaneCall> {
         self.inner.lock().calls.clone()
     }
 
@@ -139,6 +137,13 @@ fn number(pane: &PaneId) -> Option<u32> {
     pane.as_str().strip_prefix('%')?.parse().ok()
 }
 
+/// Returns the last lines of a text, or all of them, without trailing blank lines.
+fn last_lines(text: &str, lines: Option<usize>) -> String {
+    let all: Vec<&str> = text.trim_end().lines().collect();
+    let first = lines.map_or(0, |lines| all.len().saturating_sub(lines));
+    all[first..].join("\n")
+}
+
 fn refused(why: &'static str) -> PaneError {
     PaneError::Unavailable {
         backend: BackendType::Tmux,
@@ -166,7 +171,7 @@ impl PaneBackend for RecordingBackend {
             status: watch::Sender::new(PaneStatus::Empty),
         };
         inner.panes.insert(n, fake);
-        inner.calls.push(Call::Open {
+        inner.calls.push(PaneCall::Open {
             pane: pane.id.clone(),
             spec: spec.clone(),
         });
@@ -180,7 +185,7 @@ impl PaneBackend for RecordingBackend {
             if let Some(why) = inner.refuse_start {
                 return Err(refused(why));
             }
-            inner.calls.push(Call::Start {
+            inner.calls.push(PaneCall::Start {
                 pane: pane.id.clone(),
                 command: command.clone(),
             });
@@ -202,12 +207,12 @@ impl PaneBackend for RecordingBackend {
     }
 
     async fn capture(&self, pane: &Pane, part: PaneText) -> Result<String, PaneError> {
-        self.with(pane, |fake| text::last_lines(&fake.content, part.lines))
+        self.with(pane, |fake| last_lines(&fake.content, part.lines))
     }
 
     async fn close(&self, pane: &Pane, owner: &SpawnId) -> Result<(), PaneError> {
         let mut inner = self.inner.lock();
-        inner.calls.push(Call::Close {
+        inner.calls.push(PaneCall::Close {
             pane: pane.id.clone(),
             owner: *owner,
         });
@@ -254,40 +259,9 @@ impl PaneBackend for RecordingBackend {
                 member: fake.spec.member.clone(),
                 spawn_id: fake.spec.spawn_id,
                 root: Some(fake.spec.root.clone()),
-                title: text::shown(&fake.spec.title),
+                title: fake.spec.title.clone(),
                 status: fake.status.borrow().clone(),
             })
             .collect())
-    }
-
-    async fn view(&self, team: &TeamName) -> Result<Vec<WindowView>, PaneError> {
-        let inner = self.inner.lock();
-        let size = Size::new(80, 10);
-        let panes: Vec<CapturedPane> = inner
-            .panes
-            .iter()
-            .filter(|(_, fake)| fake.spec.team == *team)
-            .zip(0u16..)
-            .map(|((n, fake), row)| CapturedPane {
-                id: PaneId::new(format!("%{n}")),
-                member: Some(fake.spec.member.clone()),
-                title: text::shown(&fake.spec.title),
-                state: String::new(),
-                color: fake.spec.color,
-                left: 0,
-                top: 1 + row * 11,
-                size,
-                content: fake.content.clone(),
-            })
-            .collect();
-        if panes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let rows = panes.last().map_or(0, |last| last.top + size.rows);
-        Ok(vec![WindowView {
-            name: "recording".to_owned(),
-            size: Size::new(size.columns, rows),
-            panes,
-        }])
     }
 }
