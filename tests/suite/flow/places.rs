@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use swarm_tests::fake_api::{FakeApi, Gate};
-use swarm_tests::stage::{Finished, InsideTmux, PaneLine, Tmux, World};
+use swarm_tests::stage::{Finished, InsideTmux, PaneLine, Team, Tmux, World};
 
 use super::work::{MATES, PROMPT, SUMMARY, TEAM, prepare, script};
 use crate::scene::{MODEL, column, spawn_in_pane, world, world_saying, world_with};
@@ -191,17 +191,22 @@ fn inside_tmux_the_team_works_next_to_its_lead_and_leaves_nothing() {
     assert_eq!(options(), before, "no option of the server has changed");
 }
 
+/// Asserts that a member without a pane has logged its work. Returns its entry in the roster.
+fn assert_logged(team: &Team, mate: &str, backend: &str) -> Value {
+    let member = team.member(mate).unwrap();
+    assert_eq!(member["backendType"], backend, "{member}");
+    let log = std::fs::read_to_string(team.member_directory(mate).join("output.log")).unwrap();
+    assert!(log.contains("TaskUpdate"), "{log}");
+    member
+}
+
 #[test]
 fn without_a_terminal_the_team_works_as_well() {
     let work = AtWork::new();
     let finished = work.run("headless", &[], || {
         let team = work.world.team(TEAM);
         for mate in MATES {
-            let member = team.member(mate).unwrap();
-            assert_eq!(member["backendType"], "headless", "{member}");
-            let log =
-                std::fs::read_to_string(team.member_directory(mate).join("output.log")).unwrap();
-            assert!(log.contains("TaskUpdate"), "{log}");
+            assert_logged(&team, mate, "headless");
         }
         assert!(work.world.own_servers().is_empty());
     });
@@ -215,8 +220,7 @@ fn in_the_process_of_its_lead_the_team_works_as_well() {
         let team = work.world.team(TEAM);
         let lead = team.life("team-lead");
         for mate in MATES {
-            let member = team.member(mate).unwrap();
-            assert_eq!(member["backendType"], "in-process", "{member}");
+            let member = assert_logged(&team, mate, "in-process");
             let life = team.life(mate);
             assert_eq!(life["kind"], "task", "{life}");
             assert_eq!(life["pid"], lead["pid"]);
@@ -225,9 +229,6 @@ fn in_the_process_of_its_lead_the_team_works_as_well() {
                 pane,
                 format!("in-process:{}", life["spawnId"].as_str().unwrap())
             );
-            let log =
-                std::fs::read_to_string(team.member_directory(mate).join("output.log")).unwrap();
-            assert!(log.contains("TaskUpdate"), "{log}");
         }
         assert!(work.world.own_servers().is_empty());
     });

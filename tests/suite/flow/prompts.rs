@@ -1,12 +1,31 @@
 //! The prompts of models before the first message.
 
 use serde_json::{Value, json};
-use swarm_tests::fake_api::{Ask, Block, Reply};
+use swarm_tests::fake_api::{Ask, Block, FakeApi, Reply};
 
 use crate::scene::world_with;
 
 /// Marker in the first message of an agent, and the most tokens that its system prompt and tools may take together.
 const BUDGETS: [(&str, usize); 3] = [("LEAD-GO", 12_000), ("MATE-GO", 10_000), ("SUB-GO", 8_000)];
+
+/// Returns the system prompt of the agent whose first message has this marker. With the tools, it
+/// takes at most this many tokens.
+fn system_within(api: &FakeApi, marker: &str, most: usize) -> String {
+    let requests = api.requests();
+    let first = requests.iter().find(|request| {
+        let first = request.ask.messages().first().map(Value::to_string);
+        first.is_some_and(|first| first.contains(marker))
+    });
+    let ask = &first
+        .unwrap_or_else(|| panic!("no request with {marker}"))
+        .ask;
+    let system = ask.system();
+    // A token is counted as four bytes.
+    let tokens = (system.len() + ask.body["tools"].to_string().len()) / 4;
+    assert!((500..=most).contains(&tokens), "{marker}: {tokens} tokens");
+    assert!(!system.contains('{'), "a placeholder in {system}");
+    system
+}
 
 #[test]
 fn prompts_of_a_coordinator_and_its_workers_stay_within_their_budgets() {
@@ -27,21 +46,7 @@ fn prompts_of_a_coordinator_and_its_workers_stay_within_their_budgets() {
     ];
     world.swarm(&run).ok();
     for (marker, most) in [("LEAD-GO", 12_000), ("WORKER-GO", 8_000)] {
-        let requests = api.requests();
-        let first = requests.iter().find(|request| {
-            let first = request.ask.messages().first().map(Value::to_string);
-            first.is_some_and(|first| first.contains(marker))
-        });
-        let ask = &first
-            .unwrap_or_else(|| panic!("no request with {marker}"))
-            .ask;
-        let tokens = (ask.system().len() + ask.body["tools"].to_string().len()) / 4;
-        assert!((500..=most).contains(&tokens), "{marker}: {tokens} tokens");
-        assert!(
-            !ask.system().contains('{'),
-            "a placeholder in {}",
-            ask.system()
-        );
+        system_within(&api, marker, most);
     }
 }
 
@@ -69,20 +74,8 @@ fn prompts_and_tools_stay_within_their_budgets_and_say_where_the_agent_is() {
     world
         .swarm(&[&run[..], &["--backend", "headless"]].concat())
         .ok();
-    let requests = api.requests();
     for (marker, most) in BUDGETS {
-        let first = requests.iter().find(|request| {
-            let first = request.ask.messages().first().map(Value::to_string);
-            first.is_some_and(|first| first.contains(marker))
-        });
-        let ask = &first
-            .unwrap_or_else(|| panic!("no request with {marker}"))
-            .ask;
-        // A token is counted as four bytes.
-        let tokens = (ask.system().len() + ask.body["tools"].to_string().len()) / 4;
-        assert!(tokens <= most, "{marker}: {tokens} tokens");
-        assert!(tokens >= 500, "{marker}: {tokens} tokens");
-        let system = ask.system();
+        let system = system_within(&api, marker, most);
         for part in [
             "Working directory: ",
             "Git repository: ",
@@ -102,6 +95,5 @@ fn prompts_and_tools_stay_within_their_budgets_and_say_where_the_agent_is() {
             marker == "MATE-GO",
             "{system}"
         );
-        assert!(!system.contains('{'), "a placeholder in {system}");
     }
 }

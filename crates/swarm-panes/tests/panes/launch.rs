@@ -6,7 +6,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use swarm_panes::{Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneStatus, PaneText};
+use swarm_panes::{
+    Pane, PaneBackend, PaneCommand, PaneError, PanePlacement, PaneStatus, PaneText, TmuxBackend,
+};
 
 use crate::rig::{
     Directory, OwnServer, Terminal, UserServer, kill_server, sh, spec, tmux, until, within,
@@ -147,18 +149,25 @@ fn environment_recorder(out: &Path) -> PaneCommand {
     command
 }
 
+/// Runs a program in a new pane that writes its environment to the file `out`.
+async fn environment_in_pane(
+    backend: &TmuxBackend,
+    out: &Path,
+) -> (Pane, BTreeMap<String, String>) {
+    let pane = backend.open(&spec("ada")).await.unwrap();
+    backend
+        .start(&pane, &environment_recorder(out))
+        .await
+        .unwrap();
+    until("the environment is written", || out.exists()).await;
+    (pane, environment_of(out))
+}
+
 #[tokio::test]
 async fn s11_the_environment_arrives_exactly() {
     let server = UserServer::start(200, 50);
     let out = server.directory.path("env");
-    let backend = server.backend(PanePlacement::Auto);
-    let pane = backend.open(&spec("ada")).await.unwrap();
-    backend
-        .start(&pane, &environment_recorder(&out))
-        .await
-        .unwrap();
-    until("the environment is written", || out.exists()).await;
-    let found = environment_of(&out);
+    let (pane, found) = environment_in_pane(&server.backend(PanePlacement::Auto), &out).await;
     assert_eq!(found["FOO"], "a b;$x\nz;");
     assert_eq!(found["HASH"], "#{pane_id} #(id) %H");
     assert_ne!(found["TERM"], "of-the-lead");
@@ -176,13 +185,7 @@ async fn s11_on_our_own_server_nothing_of_the_leads_or_a_clients_environment_lea
     })
     .await;
     let out = server.directory.path("env");
-    let pane = backend.open(&spec("ada")).await.unwrap();
-    backend
-        .start(&pane, &environment_recorder(&out))
-        .await
-        .unwrap();
-    until("the environment is written", || out.exists()).await;
-    let found = environment_of(&out);
+    let (_pane, found) = environment_in_pane(&backend, &out).await;
     let mut names: Vec<_> = found.keys().map(String::as_str).collect();
     // Variables of the shell that runs the script, and of tmux as the terminal.
     let of_the_terminal = [

@@ -174,15 +174,20 @@ async fn a_command_runs_in_the_directory_for_which_it_was_permitted_or_not_at_al
     );
 }
 
+/// Waits until a command has created the file `begun`.
+async fn has_begun(scene: &Scene) {
+    let begun = scene.path("begun");
+    while !begun.exists() {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Runs a command that times out after it has created the file `begun`. The test's clock is paused
 /// until then, so the speed of the machine does not matter.
 async fn timed_out(scene: &Scene, command: &str) -> ToolOutput {
-    let begun = scene.path("begun");
     let call = scene.call("Bash", json!({"command": command, "timeout": 200}));
     let time_passes = async {
-        while !begun.exists() {
-            tokio::task::yield_now().await;
-        }
+        has_begun(scene).await;
         tokio::time::advance(Duration::from_millis(200)).await;
     };
     tokio::join!(call, time_passes).0
@@ -231,13 +236,10 @@ async fn a_grandchild_that_left_the_process_group_is_terminated() {
 async fn an_interruption_terminates_the_process_tree() {
     let scene = marked();
     let cancel = scene.ctx.cancel.clone();
-    let begun = scene.path("begun");
     let command = format!("setsid -f sleep {LONG}; touch begun; sleep {LONG}");
     let call = scene.call("Bash", json!({"command": command}));
     let interrupt = async {
-        while !begun.exists() {
-            tokio::task::yield_now().await;
-        }
+        has_begun(&scene).await;
         cancel.cancel();
     };
     let (output, ()) = tokio::join!(call, interrupt);
@@ -291,24 +293,22 @@ async fn a_background_process_that_ends_after_its_command_is_reaped() {
     until_reaped(&orphan).await;
 }
 
+/// Starts a command, and drops the call once the file `begun` exists.
+async fn drop_once_begun(scene: &Scene, command: &str) {
+    tokio::select! {
+        output = scene.call("Bash", json!({"command": command})) => panic!("{output:?}"),
+        () = has_begun(scene) => {}
+    }
+}
+
 #[tokio::test]
 async fn the_processes_of_a_dropped_call_are_reaped() {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let scene = marked();
-    let begun = scene.path("begun");
     let command = format!(
         "sleep {LONG} & echo $! > orphan; setsid sh -c 'echo $$ > left; touch begun; exec sleep {LONG}'"
     );
-    let call = scene.call("Bash", json!({"command": command}));
-    let started = async {
-        while !begun.exists() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::select! {
-        output = call => panic!("{output:?}"),
-        () = started => {}
-    }
+    drop_once_begun(&scene, &command).await;
     for file in ["orphan", "left"] {
         until_reaped(&pid_in(&scene, file)).await;
     }
@@ -317,18 +317,8 @@ async fn the_processes_of_a_dropped_call_are_reaped() {
 #[tokio::test]
 async fn a_dropped_call_leaves_no_process() {
     let scene = marked();
-    let begun = scene.path("begun");
     let command = format!("setsid -f sleep {LONG}; touch begun; sleep {LONG}");
-    let call = scene.call("Bash", json!({"command": command}));
-    let started = async {
-        while !begun.exists() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::select! {
-        output = call => panic!("{output:?}"),
-        () = started => {}
-    }
+    drop_once_begun(&scene, &command).await;
     // The signal was sent; the kernel may need a moment to deliver it.
     while alive(&scene) > 0 {
         tokio::task::yield_now().await;
