@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use swarm_config::{ClaudeSettings, repository_directories};
+use swarm_protocol::split_frontmatter;
 
 use crate::app::App;
 use crate::failure::Result;
@@ -42,21 +43,13 @@ fn style_in(place: &Path, name: &str) -> Option<String> {
     paths.sort();
     paths.iter().find_map(|path| {
         let text = std::fs::read_to_string(path).ok()?;
-        let (given, body) = parts(&text);
+        let (front, body) = split_frontmatter(&text).unwrap_or_else(|| (String::new(), text));
+        let given = front.lines().find_map(|line| line.strip_prefix("name:"));
+        let given = given.map(|name| name.trim().trim_matches(['"', '\'']));
+        let given = given.filter(|name| !name.is_empty());
         let file = path.file_stem()?.to_str()?;
         (given.unwrap_or(file).eq_ignore_ascii_case(name)).then(|| body.trim().to_owned())
     })
-}
-
-/// Splits a file into the name in its frontmatter and its text.
-fn parts(text: &str) -> (Option<&str>, &str) {
-    let front = text.strip_prefix("---\n");
-    let Some((front, body)) = front.and_then(|rest| rest.split_once("\n---\n")) else {
-        return (None, text);
-    };
-    let name = front.lines().find_map(|line| line.strip_prefix("name:"));
-    let name = name.map(|name| name.trim().trim_matches(['"', '\'']));
-    (name.filter(|name| !name.is_empty()), body)
 }
 
 #[cfg(test)]

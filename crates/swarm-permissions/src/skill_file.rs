@@ -2,9 +2,9 @@
 //! fields.
 
 use serde_json::{Map, Value};
-use swarm_protocol::{Skill, word_list};
+use swarm_protocol::{Skill, split_frontmatter, word_list};
 
-use crate::definition_file::{frontmatter_fields, is_true, split_frontmatter};
+use crate::definition_file::{frontmatter_fields, is_true};
 use crate::split::split_outside;
 use crate::{Rule, nearest};
 

@@ -16,6 +16,7 @@ mod envelope;
 mod error_kind;
 mod exchange;
 mod frame;
+mod frontmatter;
 mod grant;
 mod ids;
 mod image_mark;
@@ -67,6 +68,7 @@ pub use frame::{
     PlanApprovalRequest, PlanApprovalResponse, SandboxPermissionRequest, SandboxPermissionResponse,
     ShutdownApproved, ShutdownRejected, ShutdownRequest, TaskAssignment, TeamPermissionUpdate,
 };
+pub use frontmatter::split_frontmatter;
 pub use grant::Grant;
 pub use ids::{
     MessageId, NotASubAgentId, OrderId, PaneId, RequestId, ReservationId, SessionId, SpawnId,

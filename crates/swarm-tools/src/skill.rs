@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use swarm_protocol::{Skill, ToolKind};
+use swarm_protocol::{Skill, ToolKind, split_frontmatter};
 
 use crate::one_line::counted;
 use crate::parameters::parse;
@@ -147,7 +147,8 @@ pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
         .take(MAX_SKILL_BYTES)
         .read_to_string(&mut text)?;
     let directory = skill.path.parent().unwrap_or(&skill.path).display();
-    let body = without_front_matter(&text).trim();
+    let body = split_frontmatter(&text).map_or(text, |(_, body)| body);
+    let body = body.trim_start_matches('\u{feff}').trim();
     let mut body = body.replace("${CLAUDE_SKILL_DIR}", &directory.to_string());
     if let Some(plugin) = &skill.plugin {
         body = body.replace("${CLAUDE_PLUGIN_ROOT}", &plugin.display().to_string());
@@ -160,38 +161,4 @@ pub fn skill_text(skill: &Skill, arguments: &str) -> io::Result<String> {
     Ok(format!(
         "Directory of this skill: {directory}\n\n{filled}{rest}"
     ))
-}
-
-/// Removes the front matter between `---` lines.
-fn without_front_matter(text: &str) -> &str {
-    let text = text.trim_start_matches('\u{feff}');
-    let Some(inner) = text.strip_prefix("---") else {
-        return text;
-    };
-    let mut at = text.len() - inner.len();
-    for line in inner.split_inclusive('\n') {
-        at += line.len();
-        if line.trim_end() == "---" {
-            return &text[at..];
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_front_matter_of_a_file_is_removed() {
-        for (text, rest) in [
-            ("---\nname: a\n---\nbody\n", "body\n"),
-            ("---\r\nname: a\r\n---\r\nbody", "body"),
-            ("body", "body"),
-            ("---\nnever closed", "---\nnever closed"),
-            ("\u{feff}---\na: b\n---\n", ""),
-        ] {
-            assert_eq!(without_front_matter(text), rest, "{text:?}");
-        }
-    }
 }

@@ -2,7 +2,6 @@
 //! command line.
 
 mod apply;
-mod frontmatter;
 mod json;
 mod loose;
 mod problem;
@@ -10,7 +9,6 @@ mod read;
 mod values;
 mod yaml;
 
-pub(crate) use frontmatter::split_frontmatter;
 pub use json::read_json;
 pub use problem::DefinitionProblem;
 pub(crate) use read::frontmatter_fields;

@@ -1,14 +1,17 @@
 //! Parsing of a definition in a Markdown file.
 
 use serde_json::{Map, Value};
+use swarm_protocol::split_frontmatter;
 
 use super::apply::{FIELDS, definition};
-use super::frontmatter::{LINES_BEFORE, split_frontmatter, unclosed};
 use super::problem::{DefinitionProblem, Effect};
 use super::yaml::YamlError;
 use super::{loose, yaml};
 use crate::AgentDefinition;
 use crate::nearest;
+
+/// Lines of the file before the YAML.
+const LINES_BEFORE: usize = 1;
 
 /// The result of parsing a file.
 #[derive(Debug, Default)]
@@ -87,6 +90,12 @@ pub fn read_file(text: &str, origin: &str) -> ReadDefinition {
         read.definition = Some(definition);
     }
     read
+}
+
+/// Returns the lines after an opening line of dashes without a closing one. Such a text may be plain
+/// Markdown that begins with a horizontal rule.
+fn unclosed(text: &str) -> Option<String> {
+    split_frontmatter(&format!("{text}\n---")).map(|(yaml, _)| yaml)
 }
 
 /// Returns the problem of a definition without a name, and its field. Fields belong to a definition

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ignore::gitignore::GitignoreBuilder;
+use swarm_protocol::split_frontmatter;
 
-use crate::definition_file::split_frontmatter;
 use crate::split::split_outside;
 
 /// The parsed parts of a rule file.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use swarm_config::{ActivePlugin, Environment};
 use swarm_permissions::{ReadFilter, SkillFile};
+use swarm_protocol::split_frontmatter;
 use swarm_ui::PaneInput;
 
 use super::person_shell::ShellLines;
@@ -132,8 +133,9 @@ impl PromptCommands {
         } else {
             Vec::new()
         };
+        let body = split_frontmatter(&text).map_or(text, |(_, body)| body);
         Some(Ok(PaneInput::Prompt {
-            text: self.filled_in(body(&text), arguments, refused),
+            text: self.filled_in(&body, arguments, refused),
             allowed,
             origin: format!("command {name}"),
         }))
@@ -194,17 +196,6 @@ impl PromptCommands {
             return None;
         }
         std::fs::read_to_string(&path).ok()
-    }
-}
-
-/// Returns the text without its frontmatter.
-fn body(text: &str) -> &str {
-    let Some(rest) = text.strip_prefix("---\n") else {
-        return text;
-    };
-    match rest.split_once("\n---\n") {
-        Some((_, body)) => body,
-        None => text,
     }
 }
 
