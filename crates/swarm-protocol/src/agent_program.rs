@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::InvalidText;
 use crate::text_form::serde_as_text;
 
 /// The agent program of a member, as a person names it: `swarm`, `claude` or `acp:COMMAND`.
@@ -16,11 +17,6 @@ pub enum AgentProgram {
     /// A program that speaks the Agent Client Protocol: a preset or a command line.
     Acp(String),
 }
-
-/// A text that names no agent program.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a runtime: use swarm, claude or acp:COMMAND", .0.escape_debug())]
-pub struct UnknownAgentProgram(String);
 
 impl AgentProgram {
     /// Returns whether swarm asks the model itself.
@@ -53,7 +49,7 @@ impl fmt::Display for AgentProgram {
 }
 
 impl FromStr for AgentProgram {
-    type Err = UnknownAgentProgram;
+    type Err = InvalidText;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
@@ -61,7 +57,10 @@ impl FromStr for AgentProgram {
             "claude" => Ok(Self::Claude),
             _ => match text.strip_prefix("acp:").map(str::trim) {
                 Some(command) if !command.is_empty() => Ok(Self::Acp(command.to_owned())),
-                _ => Err(UnknownAgentProgram(text.to_owned())),
+                _ => Err(InvalidText::new(
+                    text,
+                    "a runtime: use swarm, claude or acp:COMMAND",
+                )),
             },
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::text_form::{serde_as_text, wraps_text};
-use crate::{MemberName, TeamName};
+use crate::{InvalidText, MemberName, TeamName};
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -108,11 +108,6 @@ uuid_id!(
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubAgentId(String);
 
-/// A text that is not a sub-agent id.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a sub-agent id: use `a` followed by 16 hex digits", .0.escape_debug())]
-pub struct NotASubAgentId(pub String);
-
 impl SubAgentId {
     /// Creates a random id.
     pub fn random() -> Self {
@@ -124,14 +119,17 @@ impl SubAgentId {
 wraps_text!(SubAgentId);
 
 impl FromStr for SubAgentId {
-    type Err = NotASubAgentId;
-    fn from_str(text: &str) -> Result<Self, NotASubAgentId> {
+    type Err = InvalidText;
+    fn from_str(text: &str) -> Result<Self, InvalidText> {
         let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         match text.strip_prefix('a') {
             Some(digits) if digits.len() == 16 && digits.chars().all(is_digit) => {
                 Ok(Self(text.to_owned()))
             }
-            _ => Err(NotASubAgentId(text.to_owned())),
+            _ => Err(InvalidText::new(
+                text,
+                "a sub-agent id: use `a` followed by 16 hex digits",
+            )),
         }
     }
 }
@@ -266,11 +264,6 @@ impl From<PaneId> for String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(u64);
 
-/// A text that is not a task id.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a task id: use the number that `swarm task list` shows", .0.escape_debug())]
-pub struct TaskIdError(pub String);
-
 impl TaskId {
     /// Creates the id with this number.
     pub fn new(number: u64) -> Self {
@@ -290,13 +283,16 @@ impl fmt::Display for TaskId {
 }
 
 impl FromStr for TaskId {
-    type Err = TaskIdError;
-    fn from_str(text: &str) -> Result<Self, TaskIdError> {
+    type Err = InvalidText;
+    fn from_str(text: &str) -> Result<Self, InvalidText> {
         let digits = text.strip_prefix('#').unwrap_or(text);
         let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
         match digits.parse() {
             Ok(number) if canonical => Ok(Self(number)),
-            _ => Err(TaskIdError(text.to_owned())),
+            _ => Err(InvalidText::new(
+                text,
+                "a task id: use the number that `swarm task list` shows",
+            )),
         }
     }
 }

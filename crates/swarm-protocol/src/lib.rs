@@ -21,6 +21,7 @@ mod grant;
 mod ids;
 mod image_mark;
 mod inbox;
+mod invalid_text;
 mod journal;
 mod mode;
 mod model_options;
@@ -47,7 +48,7 @@ mod web_answer;
 mod word_list;
 
 pub use agent_event::{AgentEvent, DetailLine, LineChange, MailText};
-pub use agent_program::{AgentProgram, UnknownAgentProgram};
+pub use agent_program::AgentProgram;
 pub use budget::{
     Budget, BudgetChange, BudgetScope, Budgets, DefaultBudgets, InvalidBudget, RunBudget,
 };
@@ -71,14 +72,15 @@ pub use frame::{
 pub use frontmatter::split_frontmatter;
 pub use grant::Grant;
 pub use ids::{
-    MessageId, NotASubAgentId, OrderId, PaneId, RequestId, ReservationId, SessionId, SpawnId,
-    SubAgentId, TaskId, TaskIdError, task_numbers,
+    MessageId, OrderId, PaneId, RequestId, ReservationId, SessionId, SpawnId, SubAgentId, TaskId,
+    task_numbers,
 };
 pub use image_mark::{image_mark, marked_images};
 pub use inbox::{EntryError, InboxEntry, Malformed, MarkKind, ParsedInbox, SwarmMark, parse_inbox};
+pub use invalid_text::InvalidText;
 pub use journal::{Event, JournalEntry, SpawnTerms};
-pub use mode::{PermissionMode, ToolKind, UnknownMode};
-pub use model_options::{CacheLifetime, Effort, Thinking, UnknownEffort, UnknownThinking};
+pub use mode::{PermissionMode, ToolKind};
+pub use model_options::{CacheLifetime, Effort, Thinking};
 pub use money::{CostRecord, Money, Price, ReservationMark};
 pub use names::{
     AgentId, LEAD_AGENT, LEAD_NAME, MemberName, NameError, NodeLabel, NodeName, PERSON,
@@ -102,7 +104,7 @@ pub use shell_guards::{
 };
 pub use shortened::shortened;
 pub use skill::Skill;
-pub use ssh_destination::{SshDestination, SshDestinationError};
+pub use ssh_destination::SshDestination;
 pub use state::{
     DefinitionReport, Hello, LifeKind, LifeRecord, MemberState, OnLost, PauseMark, RightsReport,
     RuleText, StateReport, WorktreeReport,

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::named_enum;
+use crate::{InvalidText, named_enum};
 
 named_enum! {
     /// Decides tool calls that no rule covers. Spelled as in Claude Code.
@@ -23,14 +23,6 @@ named_enum! {
         DontAsk = "dontAsk",
     }
 }
-
-/// A word that is not a permission mode.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{}` is not a permission mode: use default, acceptEdits, plan, dontAsk or bypassPermissions",
-    .0.escape_debug()
-)]
-pub struct UnknownMode(pub String);
 
 impl PermissionMode {
     /// Rank of the mode by how much it allows without asking; a child may not exceed its parent.
@@ -51,9 +43,11 @@ impl PermissionMode {
 }
 
 impl FromStr for PermissionMode {
-    type Err = UnknownMode;
-    fn from_str(text: &str) -> Result<Self, UnknownMode> {
-        Self::named(text).ok_or_else(|| UnknownMode(text.to_owned()))
+    type Err = InvalidText;
+    fn from_str(text: &str) -> Result<Self, InvalidText> {
+        let expected =
+            "a permission mode: use default, acceptEdits, plan, dontAsk or bypassPermissions";
+        Self::named(text).ok_or_else(|| InvalidText::new(text, expected))
     }
 }
 

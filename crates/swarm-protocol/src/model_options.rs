@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::named_enum;
 use crate::text_form::serde_as_text;
+use crate::{InvalidText, named_enum};
 
 named_enum! {
     /// How many tokens a model spends on an answer. Named as in agent definitions and the Messages API.
@@ -23,16 +23,13 @@ named_enum! {
     }
 }
 
-/// A word that is not an effort level.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not an effort level: use low, medium, high, xhigh or max", .0.escape_debug())]
-pub struct UnknownEffort(pub String);
-
 impl FromStr for Effort {
-    type Err = UnknownEffort;
+    type Err = InvalidText;
 
-    fn from_str(word: &str) -> Result<Self, UnknownEffort> {
-        Self::named(&word.trim().to_ascii_lowercase()).ok_or_else(|| UnknownEffort(word.to_owned()))
+    fn from_str(word: &str) -> Result<Self, InvalidText> {
+        let expected = "an effort level: use low, medium, high, xhigh or max";
+        let named = Self::named(&word.trim().to_ascii_lowercase());
+        named.ok_or_else(|| InvalidText::new(word, expected))
     }
 }
 
@@ -48,11 +45,6 @@ pub enum Thinking {
     /// At most this many tokens, at least [`Thinking::LEAST`].
     Tokens(u32),
 }
-
-/// A text that is not a thinking setting.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a thinking setting; use off, adaptive or a number of tokens from {}", .0.escape_debug(), Thinking::LEAST)]
-pub struct UnknownThinking(pub String);
 
 impl Thinking {
     /// The smallest budget that the Messages API accepts
@@ -80,9 +72,10 @@ impl fmt::Display for Thinking {
 }
 
 impl FromStr for Thinking {
-    type Err = UnknownThinking;
+    type Err = InvalidText;
 
-    fn from_str(text: &str) -> Result<Self, UnknownThinking> {
+    fn from_str(text: &str) -> Result<Self, InvalidText> {
+        let expected = "a thinking setting; use off, adaptive or a number of tokens from 1024";
         match text.trim() {
             "off" | "0" => Ok(Self::Off),
             "adaptive" => Ok(Self::Adaptive),
@@ -91,7 +84,7 @@ impl FromStr for Thinking {
                 .ok()
                 .filter(|tokens| *tokens >= Self::LEAST)
                 .map(Self::Tokens)
-                .ok_or_else(|| UnknownThinking(text.to_owned())),
+                .ok_or_else(|| InvalidText::new(text, expected)),
         }
     }
 }
@@ -137,7 +130,8 @@ mod tests {
             assert_eq!(serde_json::from_str::<Thinking>(&json).unwrap(), thinking);
         }
         for wrong in ["", "on", "1023", "-1", "4294967296"] {
-            assert!(wrong.parse::<Thinking>().is_err(), "{wrong}");
+            let error = wrong.parse::<Thinking>().unwrap_err().to_string();
+            assert!(error.ends_with(&Thinking::LEAST.to_string()), "{error}");
         }
         let budgets = [0, 1, 1024, 9000].map(Thinking::of_tokens);
         let smallest = Thinking::Tokens(1024);

@@ -1,55 +1,32 @@
 //! Destinations of ssh connections.
 
-use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use crate::InvalidText;
+use crate::text_form::{serde_as_text, wraps_text};
 
 /// A host, `USER@HOST`, or a name in the configuration of ssh. Nothing that ssh could take for an
 /// option: it may come from another machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SshDestination(String);
 
-/// A text that is not a destination.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a destination for ssh: use HOST or USER@HOST", .0.escape_debug())]
-pub struct SshDestinationError(String);
+wraps_text!(SshDestination);
 
-impl SshDestination {
-    /// Returns the destination as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+impl FromStr for SshDestination {
+    type Err = InvalidText;
 
-impl TryFrom<String> for SshDestination {
-    type Error = SshDestinationError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
+    fn from_str(text: &str) -> Result<Self, InvalidText> {
         let is_usable = |c: char| c.is_ascii_alphanumeric() || "@._-:[]%".contains(c);
         let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[');
         if begins && text.len() <= 255 && text.chars().all(is_usable) {
-            Ok(Self(text))
-        } else {
-            Err(SshDestinationError(text))
+            return Ok(Self(text.to_owned()));
         }
+        let expected = "a destination for ssh: use HOST or USER@HOST";
+        Err(InvalidText::new(text, expected))
     }
 }
 
-impl FromStr for SshDestination {
-    type Err = SshDestinationError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.to_owned().try_into()
-    }
-}
-
-impl fmt::Display for SshDestination {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+serde_as_text!(SshDestination);
 
 #[cfg(test)]
 mod tests {
