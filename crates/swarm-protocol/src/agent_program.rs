@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::InvalidText;
-use crate::text_form::serde_as_text;
+use crate::{InvalidText, serde_as_text};
 
 /// The agent program of a member, as a person names it: `swarm`, `claude` or `acp:COMMAND`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]

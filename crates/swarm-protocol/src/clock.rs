@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::text_form::wraps_text;
+use crate::wraps_text;
 
 /// Milliseconds since the Unix epoch, UTC.
 #[derive(

@@ -6,8 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::text_form::{serde_as_text, wraps_text};
-use crate::{InvalidText, MemberName, TeamName};
+use crate::{InvalidText, MemberName, TeamName, serde_as_text, wraps_text};
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::text_form::serde_as_text;
-use crate::{InvalidText, named_enum};
+use crate::{InvalidText, named_enum, serde_as_text};
 
 named_enum! {
     /// How many tokens a model spends on an answer. Named as in agent definitions and the Messages API.

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::text_form::{serde_as_text, wraps_text};
+use crate::{serde_as_text, wraps_text};
 
 /// Reserved name of every team's lead.
 pub const LEAD_NAME: &str = "team-lead";

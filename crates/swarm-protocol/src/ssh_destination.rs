@@ -2,8 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::InvalidText;
-use crate::text_form::{serde_as_text, wraps_text};
+use crate::{InvalidText, serde_as_text, wraps_text};
 
 /// A host, `USER@HOST`, or a name in the configuration of ssh. Nothing that ssh could take for an
 /// option: it may come from another machine.

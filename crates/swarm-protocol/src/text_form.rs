@@ -1,6 +1,7 @@
 //! Types that are written in files as their text, and types that wrap a text.
 
 /// Implements serde for a type by its `Display` and `FromStr`.
+#[macro_export]
 macro_rules! serde_as_text {
     ($name:ident) => {
         impl ::serde::Serialize for $name {
@@ -19,6 +20,7 @@ macro_rules! serde_as_text {
 }
 
 /// Implements `as_str` and `Display` for a type that wraps its text.
+#[macro_export]
 macro_rules! wraps_text {
     ($name:ident) => {
         impl $name {
@@ -35,6 +37,3 @@ macro_rules! wraps_text {
         }
     };
 }
-
-pub(crate) use serde_as_text;
-pub(crate) use wraps_text;

@@ -1,16 +1,14 @@
 //! Names of worktrees, validated before they are used in paths.
 
-use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use swarm_protocol::{serde_as_text, wraps_text};
 
 /// Maximum length of a slug in bytes, as in Claude Code.
 const LONGEST: usize = 64;
 
 /// The name of a worktree: parts of letters, digits, `.`, `_` and `-`, separated by `/`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slug(String);
 
 /// A text is not a valid slug.
@@ -44,11 +42,6 @@ impl Slug {
     pub fn of_agent(id: &str) -> Result<Self, SlugError> {
         let short: String = id.chars().take(8).collect();
         Self::parse(&format!("agent-{short}"))
-    }
-
-    /// Returns the slug as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 
     /// Returns the name of the directory: a single level, with `+` for each `/`.
@@ -87,31 +80,14 @@ fn check(text: &str) -> Option<&'static str> {
     wrong_part.or(no_branch.then_some("git does not allow a branch of that name"))
 }
 
-impl fmt::Display for Slug {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+wraps_text!(Slug);
+serde_as_text!(Slug);
 
 impl FromStr for Slug {
     type Err = SlugError;
 
     fn from_str(text: &str) -> Result<Self, SlugError> {
         Self::parse(text)
-    }
-}
-
-impl TryFrom<String> for Slug {
-    type Error = SlugError;
-
-    fn try_from(text: String) -> Result<Self, SlugError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<Slug> for String {
-    fn from(slug: Slug) -> Self {
-        slug.0
     }
 }
 
