@@ -1,10 +1,10 @@
 //! The input of a permission decision: one call, and facts about files, which the caller provides.
 
 use std::fmt::Debug;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use swarm_protocol::{PermissionMode, ToolKind};
+use swarm_protocol::{PermissionMode, ToolKind, folded_path};
 
 use crate::Anchors;
 use crate::rule::Bases;
@@ -81,17 +81,7 @@ impl<'a> Question<'a> {
 /// Returns a path as tools interpret it: relative to the working directory, with `.` and `..`
 /// resolved lexically.
 pub(crate) fn absolute(path: &str, cwd: &Path) -> PathBuf {
-    let mut folded = PathBuf::new();
-    for component in cwd.join(path).components() {
-        match component {
-            Component::ParentDir => {
-                folded.pop();
-            }
-            Component::CurDir => {}
-            other => folded.push(other),
-        }
-    }
-    folded
+    folded_path(&cwd.join(path))
 }
 
 /// Returns the host of a URL in lower case, without user and port.

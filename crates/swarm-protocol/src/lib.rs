@@ -15,6 +15,7 @@ mod enum_names;
 mod envelope;
 mod error_kind;
 mod exchange;
+mod folded_path;
 mod frame;
 mod frontmatter;
 mod grant;
@@ -63,6 +64,7 @@ pub use digest::{content_digest, input_digest};
 pub use envelope::{Envelope, OpenedEnvelope, cross_session_message, defang};
 pub use error_kind::{ErrorKind, ExitCode, with_causes};
 pub use exchange::{BlobRef, PublishedBranch};
+pub use folded_path::folded_path;
 pub use frame::{
     ApprovedRequest, CompactRequest, ControlFrame, HostPattern, IdleNotification, IdleReason,
     InterruptRequest, ModeSetRequest, PermissionRequestFrame, PermissionResponse, PermissionResult,

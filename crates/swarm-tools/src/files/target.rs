@@ -1,8 +1,9 @@
 //! Paths in tool inputs.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use swarm_protocol::folded_path;
 
 use super::resolve;
 use crate::ToolContext;
@@ -30,7 +31,7 @@ impl Target {
                 "`{path}` is not absolute: write out the path of the home directory."
             ));
         }
-        let given = fold(&cwd.join(path));
+        let given = folded_path(&cwd.join(path));
         let Some(real) = resolve(&given) else {
             return Err(format!(
                 "{} contains a cycle of symbolic links.",
@@ -80,18 +81,4 @@ pub(crate) fn touched(input: &Value, field: &str, cwd: &Path) -> Vec<PathBuf> {
         .map(|target| target.real)
         .into_iter()
         .collect()
-}
-
-pub(crate) fn fold(path: &Path) -> PathBuf {
-    let mut folded = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                folded.pop();
-            }
-            Component::CurDir => {}
-            other => folded.push(other),
-        }
-    }
-    folded
 }
