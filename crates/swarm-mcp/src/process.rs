@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use swarm_permissions::{McpSettings, McpUse};
-use swarm_tools::Tool;
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentServers, McpHost, McpProblem, McpServers};
+use crate::{AgentServers, McpHost, McpServers};
 
 /// The servers that a process shares among its agents, and its main agent's MCP tools.
 #[derive(Debug)]
 pub struct ProcessServers {
-    pool: Arc<McpServers>,
-    main: AgentServers,
+    /// The shared servers.
+    pub pool: Arc<McpServers>,
+    /// The tools of the main agent, and what is unavailable to it.
+    pub main: AgentServers,
 }
 
 impl ProcessServers {
@@ -31,27 +32,6 @@ impl ProcessServers {
             () = stop.cancelled() => AgentServers::default(),
         };
         Self { pool, main }
-    }
-
-    /// Returns the shared servers.
-    pub fn pool(&self) -> &Arc<McpServers> {
-        &self.pool
-    }
-
-    /// Returns the tools of the main agent.
-    pub fn tools(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
-        self.main.tools.iter().cloned()
-    }
-
-    /// Returns the servers and tools unavailable to the main agent.
-    pub fn problems(&self) -> &[McpProblem] {
-        &self.main.problems
-    }
-
-    /// Returns the problems as a block of the system prompt, so that the model can report missing
-    /// tools.
-    pub fn prompt_block(&self) -> Option<String> {
-        self.main.prompt_block()
     }
 
     /// Stops every server of the process.

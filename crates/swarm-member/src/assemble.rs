@@ -118,13 +118,13 @@ impl MemberSetup {
         let sub_agents = self.sub_agents(servers, commands);
         let mut system = self.system;
         system.insert(1.min(system.len()), environment.section().to_owned());
-        system.extend(servers.prompt_block());
+        system.extend(servers.main.prompt_block());
         let mut tools = own_tools(&self.definition.config);
         let reached = Arc::downgrade(&sub_agents);
         tools.push(Arc::new(self.send_message.reaching(reached)));
         tools.extend(task_tools(&context));
         tools.extend(self.role_tools);
-        tools.extend(servers.tools());
+        tools.extend(servers.main.tools.iter().cloned());
         let mut agent = AgentParts {
             name: context.name.to_string(),
             system,
@@ -170,7 +170,7 @@ impl MemberSetup {
         let commands = PersonCommands {
             rights: Arc::clone(&agent.rights),
             model: agent.model_name.clone(),
-            servers: Some(Arc::clone(servers.pool())),
+            servers: Some(Arc::clone(&servers.pool)),
             skills: Arc::clone(&agent.skills),
         };
         let (mail, reporter) = (Arc::clone(&self.mail), Arc::clone(&self.reporter));
@@ -205,7 +205,7 @@ impl MemberSetup {
             model: self.model_name.clone(),
             models: Arc::clone(&self.services.models),
             isolator: self.isolator.clone(),
-            servers: Some(Arc::clone(servers.pool())),
+            servers: Some(Arc::clone(&servers.pool)),
             commands,
             clock: Arc::clone(&self.mail.context.clock),
             root: self.root.clone(),

@@ -41,12 +41,17 @@ pub(crate) fn require(
     definition: &AgentDefinition,
     servers: &ProcessServers,
 ) -> Result<(), TeammateError> {
-    let tools: Vec<_> = servers.tools().collect();
+    let tools = &servers.main.tools;
     let missing = servers_without_tools(definition, tools.iter().map(|tool| tool.name()));
     if missing.is_empty() {
         return Ok(());
     }
-    let problems: Vec<_> = servers.problems().iter().map(ToString::to_string).collect();
+    let problems: Vec<_> = servers
+        .main
+        .problems
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     Err(TeammateError::Servers {
         agent_type: definition.name.clone(),
         missing: missing.into_iter().map(str::to_owned).collect(),

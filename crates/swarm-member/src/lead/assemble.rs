@@ -55,7 +55,7 @@ pub(super) async fn start_mcp(parts: &mut LeadParts) -> ProcessServers {
     };
     let servers = start_servers(settings, None, sandbox, logs, &parts.stops.stop).await;
     let agent_config = AgentConfig {
-        mcp: servers.pool().listed().await,
+        mcp: servers.pool.listed().await,
         ..(*dep.definition.config).clone()
     };
     parts.spawn_context.definition.config = Arc::new(agent_config);

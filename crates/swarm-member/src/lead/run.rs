@@ -96,7 +96,7 @@ async fn run(
         None => None,
     };
     let mut member = assemble(parts, store, leadership, &servers, stop)?;
-    for problem in servers.problems() {
+    for problem in &servers.main.problems {
         member.reporter.notice(problem.to_string());
     }
     let early = member.follow_stop();

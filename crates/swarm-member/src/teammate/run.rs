@@ -85,7 +85,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         tool_names,
         definition,
     } = assemble(parts, &watcher, &servers, &life)?;
-    for problem in servers.problems() {
+    for problem in &servers.main.problems {
         member.reporter.notice(problem.to_string());
     }
     member.context().note_who_leads(&*files).await?;
