@@ -6,6 +6,9 @@ mod delayed_output;
 mod dialog;
 mod document;
 mod editor_mode;
+#[cfg(test)]
+#[path = "tests/emulator.rs"]
+mod emulator;
 mod escape;
 mod form;
 mod form_keys;

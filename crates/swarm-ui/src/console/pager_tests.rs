@@ -1,7 +1,6 @@
 //! Tests of the pager on a terminal emulator.
 
-use std::io::{self, Write};
-use std::num::NonZero;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,34 +8,11 @@ use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use super::*;
+use crate::console::emulator::Emulator;
 use crate::console::{Choice, Console, Dialog, PaneInput, TextDocument};
 use crate::theme::Theme;
 
-#[derive(Clone)]
-struct Emulator(Arc<Mutex<vt100::Parser>>);
-
-impl Write for Emulator {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(bytes)
-            .replace("\r\n", "\n")
-            .replace('\n', "\r\n");
-        self.0.lock().process(text.as_bytes());
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Emulator {
-    fn rows(&self) -> Vec<String> {
-        let parser = self.0.lock();
-        let columns = parser.screen().size().1.get();
-        let rows = parser.screen().rows(0, columns);
-        rows.map(|row| row.trim_end().to_owned()).collect()
-    }
-
     fn last(&self) -> String {
         self.rows().pop().unwrap_or_default()
     }
@@ -44,8 +20,7 @@ impl Emulator {
 
 /// A console of 40 columns and 10 rows, and its terminal.
 fn console() -> (Console, Emulator) {
-    let [rows, columns] = [10, 40].map(|size| NonZero::new(size).unwrap());
-    let emulator = Emulator(Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0))));
+    let emulator = Emulator::new((40, 10));
     let out = Box::new(emulator.clone());
     let width = Box::new(|| Some(40));
     let console =

@@ -3,9 +3,10 @@
 #![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
 mod colours;
+#[path = "../../src/console/tests/emulator.rs"]
+mod emulator;
 
 use std::io::{self, Write};
-use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,44 +21,16 @@ use swarm_ui::{
     PanelContent, PanelMember, PanelTask, Picker, PickerItem, SessionStatus, Theme,
 };
 
+use emulator::Emulator;
+
 const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 40), (200, 50)];
 
-/// A terminal emulator as a writer.
-#[derive(Clone)]
-struct Emulator(Arc<Mutex<vt100::Parser>>);
-
-impl Write for Emulator {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // As the terminal driver does with the output of a program.
-        let text = String::from_utf8_lossy(bytes)
-            .replace("\r\n", "\n")
-            .replace('\n', "\r\n");
-        self.0.lock().process(text.as_bytes());
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Emulator {
-    fn new((columns, rows): (u16, u16)) -> Self {
-        let [columns, rows] =
-            [columns, rows].map(|size| NonZero::new(size).unwrap_or(NonZero::<u16>::MIN));
-        Self(Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0))))
-    }
-
     /// Returns the content of the screen and the position of the cursor.
     fn picture(&self) -> String {
-        let parser = self.0.lock();
-        let screen = parser.screen();
-        let rows: Vec<String> = screen
-            .rows(0, screen.size().1.get())
-            .map(|row| row.trim_end().to_owned())
-            .collect();
-        let (row, column) = screen.cursor_position();
-        format!("{}\n[cursor {row}:{column}]", rows.join("\n").trim_end())
+        let rows = self.rows().join("\n");
+        let (row, column) = self.0.lock().screen().cursor_position();
+        format!("{}\n[cursor {row}:{column}]", rows.trim_end())
     }
 }
 
