@@ -1,7 +1,7 @@
 //! Output: data to stdout, messages for people to stderr.
 
 use std::cell::RefCell;
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::AsFd;
 
@@ -292,12 +292,6 @@ pub(crate) fn terminal_width(place: impl AsFd) -> Option<usize> {
 pub(crate) fn terminal_height(place: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(place).ok()?;
     (size.ws_row > 0).then(|| usize::from(size.ws_row))
-}
-
-/// Joins items with commas.
-pub(crate) fn with_commas<T: Display>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    items.join(", ")
 }
 
 /// Returns foreign text without control sequences.

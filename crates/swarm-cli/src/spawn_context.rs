@@ -13,7 +13,9 @@ use swarm_hooks::Hooks;
 use swarm_os::DirectoryWatcher;
 use swarm_panes::{BACKEND_WORDS, BackendRequest, TerminalFacts, backend_kind, is_automatic};
 use swarm_permissions::RequestSettings;
-use swarm_protocol::{AnswerInPlace, BackendType, Member, PermissionMode, SpawnId};
+use swarm_protocol::{
+    AnswerInPlace, BackendType, Member, PermissionMode, SpawnId, with_conjunction,
+};
 use swarm_supervisor::SpawnContext;
 use swarm_team::{
     MemberDefinition, MemberLimits, MemberPermissions, MemberRuntime, MemberWorkspace, PaneSettings,
@@ -320,10 +322,7 @@ fn backend_words(of_lead: bool) -> String {
     let words: Vec<&str> = words
         .filter(|word| of_lead || *word != in_process.name())
         .collect();
-    let words = words
-        .split_last()
-        .map(|(last, words)| format!("{} or {last}", words.join(", ")));
-    words.unwrap_or_default()
+    with_conjunction(&words, "or")
 }
 
 /// Parses a backend from a flag or the settings, for members of a lead (`of_lead`) or of a command.

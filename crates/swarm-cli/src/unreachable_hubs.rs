@@ -4,10 +4,8 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
-use swarm_protocol::{TeamName, with_causes};
+use swarm_protocol::{TeamName, with_causes, with_commas};
 use swarm_store::{BlockOn as _, StoreError, TeamStore};
-
-use crate::output::with_commas;
 
 /// Longest wait for the hubs of all teams together.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use swarm_protocol::BackendType;
+use swarm_protocol::{BackendType, with_conjunction};
 
 use crate::backend_list::AUTOMATIC;
 use crate::{
@@ -120,18 +120,13 @@ pub fn all_backends(
         .collect()
 }
 
-/// Lists the values of `--backend` for a sentence: `auto, tmux, iterm2, command, headless and in-process`.
-fn backend_words() -> String {
-    match BACKEND_WORDS {
-        [words @ .., last] if !words.is_empty() => format!("{} and {last}", words.join(", ")),
-        words => words.concat(),
-    }
-}
-
 fn unavailable(backend: &BackendType) -> PaneError {
     PaneError::Unavailable {
         backend: backend.clone(),
-        why: format!("this version has {}", backend_words()),
+        why: format!(
+            "this version has {}",
+            with_conjunction(BACKEND_WORDS, "and")
+        ),
     }
 }
 

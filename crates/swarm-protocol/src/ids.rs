@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{InvalidText, MemberName, TeamName, serde_as_text, wraps_text};
+use crate::{InvalidText, MemberName, TeamName, serde_as_text, with_commas, wraps_text};
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -300,8 +300,7 @@ serde_as_text!(TaskId);
 
 /// Lists task numbers: `#1, #3`.
 pub fn task_numbers(ids: impl IntoIterator<Item = impl fmt::Display>) -> String {
-    let numbers: Vec<String> = ids.into_iter().map(|id| format!("#{id}")).collect();
-    numbers.join(", ")
+    with_commas(ids.into_iter().map(|id| format!("#{id}")))
 }
 
 #[cfg(test)]

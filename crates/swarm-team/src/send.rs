@@ -1,6 +1,8 @@
 //! Recipients and sending of messages.
 
-use swarm_protocol::{AgentId, MemberName, PeerAddress, SwarmMark, TeamConfig, TeamName};
+use swarm_protocol::{
+    AgentId, MemberName, PeerAddress, SwarmMark, TeamConfig, TeamName, with_commas,
+};
 use swarm_store::{Draft, Posted, StoreError, Team, summary_of};
 
 use crate::{MemberContext, NoTeam, ReceiverStatus};
@@ -77,8 +79,8 @@ pub enum SendError {
     /// A broadcast failed for some members.
     #[error(
         "queued for {}, but not for {}: {}. Send it to those again by name",
-        list(.queued),
-        list(.failed),
+        with_commas(.queued),
+        with_commas(.failed),
         error_for_model(.error)
     )]
     Partly {
@@ -98,18 +100,13 @@ pub enum SendError {
 pub(crate) fn error_for_model(error: &StoreError) -> String {
     match error {
         StoreError::MemberNotFound { known, .. } => {
-            format!("{error}; members: {}", list(known))
+            format!("{error}; members: {}", with_commas(known))
         }
         StoreError::MessageTooLarge { .. } => {
             format!("{error}. Write it into a file and send the path")
         }
         _ => error.to_string(),
     }
-}
-
-fn list(names: &[MemberName]) -> String {
-    let names: Vec<&str> = names.iter().map(MemberName::as_str).collect();
-    names.join(", ")
 }
 
 /// One message that was queued.

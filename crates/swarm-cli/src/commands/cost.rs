@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use swarm_os::Liveness;
-use swarm_protocol::{Budgets, DefaultBudgets};
+use swarm_protocol::{Budgets, DefaultBudgets, with_commas};
 use swarm_store::{BlockOn as _, Team};
 use swarm_team::{BudgetUse, CostSum, TeamSpending, budget_uses};
 use swarm_ui::Theme;
@@ -10,7 +10,7 @@ use swarm_ui::print::{Cell, Table, short_count};
 
 use crate::app::App;
 use crate::failure::Result;
-use crate::output::{plain, with_commas};
+use crate::output::plain;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

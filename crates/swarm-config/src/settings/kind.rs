@@ -10,7 +10,7 @@ use swarm_model::Provider;
 use swarm_permissions::HandoffScan;
 use swarm_protocol::{
     AnswerInPlace, Budget, CacheLifetime, Effort, OnLost, PeerInbound, PermissionMode, Price,
-    SandboxNetwork, SandboxUse, Thinking, word_list,
+    SandboxNetwork, SandboxUse, Thinking, with_conjunction, word_list,
 };
 use swarm_ui::EditorMode;
 use swarm_worktree::{Dependencies, MergeMode, Uncommitted};
@@ -111,8 +111,7 @@ impl Kind {
             Self::Text => "a string".to_owned(),
             Self::OptionalText => "a string, or empty for none".to_owned(),
             Self::Address => "an http or https URL that contains {query}, or empty".to_owned(),
-            Self::Word([first @ .., last]) => format!("{} or {last}", first.join(", ")),
-            Self::Word([]) => "nothing".to_owned(),
+            Self::Word(words) => with_conjunction(words, "or"),
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Self::Limit(most) => format!("a whole number up to {most}; 0 means no limit"),
             Self::Factor(most) => format!("a number from 0 to {most}"),

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use swarm_agent::Injected;
 use swarm_permissions::HandoffScan;
-use swarm_protocol::{AgentEvent, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus};
+use swarm_protocol::{
+    AgentEvent, Event, SYSTEM_SENDER, Task, TaskId, TaskState, TaskStatus, task_numbers,
+};
 use swarm_store::{Cursor, StoreError, TaskChange, Team};
 use swarm_team::MemberContext;
 
@@ -150,8 +152,7 @@ impl TaskFollowUp {
 
 /// The numbers of tasks, such as `#1, #3`.
 pub(crate) fn names(tasks: &[Task]) -> String {
-    let names: Vec<String> = tasks.iter().map(|task| format!("#{}", task.id)).collect();
-    names.join(", ")
+    task_numbers(tasks.iter().map(|task| task.id))
 }
 
 fn reminder(forgotten: &[&Task], scan: HandoffScan) -> String {

@@ -1,6 +1,7 @@
 //! Parsing of field values.
 
 use serde_json::Value;
+use swarm_protocol::with_conjunction;
 
 use super::problem::{Notes, ValueError};
 use crate::ToolAllowance;
@@ -124,7 +125,7 @@ pub(super) fn choice<T: Copy>(value: &Value, known: &[(&str, T)]) -> Result<T, V
         format!(
             "is `{}`: use {}",
             shown(value).escape_debug(),
-            either(&words)
+            with_conjunction(&words, "or")
         )
     })
 }
@@ -150,13 +151,4 @@ pub(super) fn count(value: &Value) -> Result<u32, ValueError> {
 /// Returns whether the value is `true`; anything else is false, as in Claude Code.
 pub(crate) fn is_true(value: &Value) -> bool {
     matches!(value, Value::Bool(true)) || value == "true"
-}
-
-/// Formats words as alternatives.
-pub(super) fn either(words: &[&str]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [rest @ .., last] => format!("{} or {last}", rest.join(", ")),
-    }
 }

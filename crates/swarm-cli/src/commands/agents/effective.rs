@@ -6,14 +6,13 @@ use swarm_permissions::{
     AgentKind, ChosenMode, FilterLayer, ModelSource, PoolRequest, ToolCeiling, ToolPool,
     choose_mode, hidden_type, known_tools, tool_pool,
 };
-use swarm_protocol::PermissionMode;
+use swarm_protocol::{PermissionMode, with_commas};
 use swarm_ui::print::{Cell, Table};
 
 use super::known;
 use crate::agent_config;
 use crate::app::App;
 use crate::failure::{Failure, Result};
-use crate::output::with_commas;
 use crate::spawn_context::{Choices, spawn_context};
 
 #[derive(Debug, clap::Args)]

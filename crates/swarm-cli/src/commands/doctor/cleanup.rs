@@ -5,7 +5,7 @@ use std::path::Path;
 
 use swarm_config::{Environment, worktree_records};
 use swarm_panes::dead_sockets;
-use swarm_protocol::{MemberName, MemberState, TeamName};
+use swarm_protocol::{MemberName, MemberState, TeamName, with_commas};
 use swarm_store::{BlockOn as _, MemberView, RootStore, StoreError, Team, TeamStore as _};
 use swarm_supervisor::orphaned_panes;
 use swarm_ui::print::counted;
@@ -15,7 +15,6 @@ use super::finding::Finding;
 use crate::app::store_at;
 use crate::commands::runtime;
 use crate::commands::worktree::abandoned;
-use crate::output::with_commas;
 use crate::spawn_context::{socket_directory, terminal_of};
 use crate::which_team::without_roster;
 

@@ -3,10 +3,9 @@
 use serde_json::{Map, Value};
 use swarm_protocol::{
     AnsweredBy, Event, JournalEntry, LEAD_NAME, PERSON, SpawnTerms, TaskId, task_numbers,
+    with_commas,
 };
 use swarm_team::speaker;
-
-use crate::output::with_commas;
 
 /// The kinds of events.
 pub(super) const WORDS: [&str; 8] = [

@@ -3,14 +3,16 @@
 use serde_json::json;
 use swarm_config::ClaudeSettings;
 use swarm_permissions::Rule;
-use swarm_protocol::{Member, MemberName, RightsReport, RuleText, TeamName, with_causes};
+use swarm_protocol::{
+    Member, MemberName, RightsReport, RuleText, TeamName, with_causes, with_commas,
+};
 use swarm_store::BlockOn as _;
 use swarm_ui::print::{Cell, Table};
 
 use crate::app::App;
 use crate::commands::members::{self, is_over};
 use crate::failure::{Failure, Result};
-use crate::output::{plain, with_commas};
+use crate::output::plain;
 
 /// Shown instead of an empty table of rules.
 pub(in crate::commands) const NO_RULES: &str = "no permission rules; only the mode applies";

@@ -1,7 +1,7 @@
 //! Summary of a team for its next lead.
 
 use serde_json::{Value, json};
-use swarm_protocol::{Task, TeamConfig, TeamName, UnixMs, task_numbers};
+use swarm_protocol::{Task, TeamConfig, TeamName, UnixMs, task_numbers, with_commas};
 use swarm_store::MemberView;
 use swarm_supervisor::{DeadMember, Handover, SpawnedMember};
 use swarm_ui::print::counted;
@@ -9,7 +9,6 @@ use swarm_ui::print::counted;
 use crate::app::App;
 use crate::commands::{members, requests, task};
 use crate::failure::Result;
-use crate::output::with_commas;
 
 type Back = (DeadMember, SpawnedMember);
 

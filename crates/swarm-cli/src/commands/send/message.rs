@@ -3,7 +3,7 @@
 use swarm_os::Liveness;
 use swarm_protocol::{
     AgentId, ControlFrame, ErrorKind, LONGEST_FRAME, MarkKind, MemberName, PeerAddress, SwarmMark,
-    TeamConfig, TeamName,
+    TeamConfig, TeamName, with_commas,
 };
 use swarm_store::{BlockOn as _, Draft, summary_of};
 use swarm_team::{Recipient, RecipientError, SendError, everybody_but, post};
@@ -16,7 +16,6 @@ use crate::app::App;
 use crate::commands::acting::{CommandActor, party_in};
 use crate::commands::{input_text, members};
 use crate::failure::{Failure, Result};
-use crate::output::with_commas;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -1,5 +1,6 @@
 //! Text form of a status.
 
+use swarm_protocol::with_commas;
 use swarm_team::check_line;
 use swarm_ui::print::{counted, short_count};
 use swarm_ui::{Theme, clean_line};
@@ -10,7 +11,7 @@ use crate::app::App;
 use crate::commands::team::{ENDED, how_to_continue};
 use crate::commands::worktree::collision_line;
 use crate::commands::{requests, task};
-use crate::output::{plain, with_commas};
+use crate::output::plain;
 
 /// Formats heading, pending requests, members and tasks, separated by empty lines. If they exceed
 /// `height`, idle members and similar parts are shortened.

@@ -4,12 +4,11 @@ use std::future::Future;
 use std::time::Duration;
 
 use swarm_os::Liveness;
-use swarm_protocol::MemberName;
+use swarm_protocol::{MemberName, with_commas};
 use swarm_store::{BlockOn as _, Team, process::is_stopped};
 
 use crate::app::App;
 use crate::commands::node::Elsewhere;
-use crate::output::with_commas;
 
 /// Delay before the first message: most members stop sooner.
 const SILENCE: Duration = Duration::from_secs(2);

@@ -1,7 +1,7 @@
 //! `swarm task list` and `swarm task show`.
 
 use serde_json::Value;
-use swarm_protocol::{AgentId, MemberName, Task, TaskId, TaskState, UnixMs};
+use swarm_protocol::{AgentId, MemberName, Task, TaskId, TaskState, UnixMs, with_commas};
 use swarm_store::{BlockOn as _, TaskList};
 use swarm_team::check_line;
 
@@ -9,7 +9,6 @@ use super::record;
 use crate::app::App;
 use crate::commands::members::{self, age};
 use crate::failure::Result;
-use crate::output::with_commas;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
