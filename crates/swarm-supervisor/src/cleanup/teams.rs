@@ -38,12 +38,11 @@ pub fn verdict(
     now: UnixMs,
 ) -> Result<Verdict, StoreError> {
     let team = &config.name;
-    if !store.team(team).is_remote() {
-        return judged(store, config, seen, unfinished, now);
-    }
-    // Whatever is unfinished, it is not archived.
-    Ok(match judged(store, config, seen, true, now)? {
-        Verdict::Dead(why) => Verdict::Kept(format!(
+    // Whatever is unfinished on a hub, it is not archived.
+    let is_remote = store.team(team).is_remote();
+    let verdict = judged(store, config, seen, unfinished || is_remote, now)?;
+    Ok(match verdict {
+        Verdict::Dead(why) if is_remote => Verdict::Kept(format!(
             "{why}; `swarm resume {team}` takes it over, `swarm team delete {team}` deletes it for all machines, with \
              everything on the hub"
         )),
