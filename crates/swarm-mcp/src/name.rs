@@ -1,5 +1,7 @@
 //! The names of MCP tools.
 
+use swarm_permissions::mcp_name;
+
 /// Maximum length of a tool name, a limit of the Messages API.
 const MAX_NAME_CHARS: usize = 64;
 
@@ -11,7 +13,7 @@ const MAX_SERVER_CHARS: usize = 40;
 /// # Errors
 /// Why the name is unusable: rules such as `mcp__server` would also match another server's tools.
 pub fn server_part(server: &str) -> Result<String, String> {
-    let part = sanitized(server);
+    let part = mcp_name(server);
     if part.trim_matches(['_', '-']).is_empty() {
         return Err("the name has no letter or digit".to_owned());
     }
@@ -32,22 +34,10 @@ pub fn server_part(server: &str) -> Result<String, String> {
 /// Returns the name by which models and rules know a tool: `mcp__<server>__<tool>`, truncated to
 /// the maximum length.
 pub fn tool_name(server_part: &str, tool: &str) -> String {
-    let mut name = format!("mcp__{server_part}__{}", sanitized(tool));
+    let mut name = format!("mcp__{server_part}__{}", mcp_name(tool));
     // The sanitized text is ASCII.
     name.truncate(MAX_NAME_CHARS);
     name
-}
-
-fn sanitized(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub use model_choice::{ChosenModel, ModelCandidates, ModelSource, choose_model};
 pub use nearest::nearest;
 pub use pool::{
     AgentKind, FilterLayer, MEMBER_TOOLS, PoolRequest, RemovedTool, ToolCeiling, ToolPool,
-    known_tools, tool_pool,
+    known_tools, mcp_name, tool_pool,
 };
 pub use question::{FileFacts, PlainFiles, Question, RunsLater};
 pub use rule::{Behavior, Rule, RuleError};

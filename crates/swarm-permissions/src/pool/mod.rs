@@ -11,7 +11,8 @@ mod tables;
 
 pub use ceiling::ToolCeiling;
 pub use kind::{AgentKind, FilterLayer};
-pub(crate) use names::{is_other_name, mcp_name, names_mcp, names_of};
+pub use names::mcp_name;
+pub(crate) use names::{is_other_name, names_mcp, names_of};
 pub use select::{PoolRequest, RemovedTool, ToolPool, tool_pool};
 pub(crate) use selector::{ToolSelector, split};
 pub use tables::{MEMBER_TOOLS, known_tools};

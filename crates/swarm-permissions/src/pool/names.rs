@@ -34,10 +34,11 @@ pub(crate) fn names_of(tool: &str) -> impl Iterator<Item = &str> {
     std::iter::once(present).chain(former.map(|(former, _)| *former))
 }
 
-/// Returns the name of an MCP server as it is written in the names of its tools.
-pub(crate) fn mcp_name(server: &str) -> String {
+/// Returns the name of an MCP server, or of one of its tools, as it is written in the full names of
+/// these tools: characters not allowed there become `_`.
+pub fn mcp_name(name: &str) -> String {
     let is_other = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-');
-    server.replace(is_other, "_")
+    name.replace(is_other, "_")
 }
 
 /// Returns whether an MCP rule matches a tool: `mcp__server` and `mcp__server__*` match every tool
