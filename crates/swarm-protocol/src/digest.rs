@@ -1,7 +1,5 @@
 //! Digests of calls and contents.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -13,25 +11,12 @@ pub fn input_digest(tool: &str, input: &Value) -> String {
     hasher.update(tool.as_bytes());
     hasher.update([0]);
     hasher.update(sorted(input).to_string().as_bytes());
-    hex(hasher)
+    format!("{:x}", hasher.finalize())
 }
 
 /// Returns the lower-case hex SHA-256 of a content.
 pub fn content_digest(content: &[u8]) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(content);
-    hex(hasher)
-}
-
-fn hex(hasher: Sha256) -> String {
-    hasher
-        .finalize()
-        .iter()
-        .fold(String::with_capacity(64), |mut hex, byte| {
-            // Writing into a String cannot fail.
-            let _infallible = write!(hex, "{byte:02x}");
-            hex
-        })
+    format!("{:x}", Sha256::digest(content))
 }
 
 fn sorted(value: &Value) -> Value {
