@@ -113,7 +113,8 @@ pub(crate) fn the_lease_of_a_dead_process_of_this_machine_is_free(world: &World)
         ..life_record(SpawnId::random())
     };
     let join = |name: &str, process: &LifeRecord| {
-        let joined = nodes.join(&node(name), report(1), process);
+        let name = node(name);
+        let joined = nodes.join(&name, report(1), process);
         joined.block_on()
     };
     let _here = join("box", &dead(pid_space())).unwrap();

@@ -1,6 +1,6 @@
 //! Tests of the pager on a terminal emulator.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -46,7 +46,7 @@ pub(super) async fn find_worktrees(
     let own = node.own_repositories();
     let records = tokio::task::spawn_blocking(move || received_worktrees(&own)).await;
     let mut found = FoundWorktrees::default();
-    let mut watched = BTreeSet::new();
+    let mut awaited_teams = BTreeSet::new();
     for record in records.unwrap_or_default() {
         let Owner {
             team: Some(team),
@@ -65,7 +65,7 @@ pub(super) async fn find_worktrees(
         }
         let files = node.app.store.team(team);
         if !record.in_use {
-            if watched.insert(team.clone()) {
+            if awaited_teams.insert(team.clone()) {
                 let branches = files.watch(watcher, &Topic::Branches);
                 found.merges.push(change_of(branches));
             }
@@ -92,8 +92,7 @@ pub(super) async fn find_worktrees(
 
 /// Resolves when a topic may have changed.
 fn change_of(mut changes: Changes) -> Awaited {
-    let changed = async move { changes.changed().await };
-    changed.boxed_local().fuse()
+    async move { changes.changed().await }.boxed_local().fuse()
 }
 
 /// Removes a worktree without changes, and keeps another one. Git may be slow. Returns `None` if that
