@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 /// Longest wait.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -70,13 +70,17 @@ impl NatsServer {
         drop(self.child.wait());
     }
 
-    /// Sends it a signal.
+    /// Sends it a signal. With SIGSTOP it answers no more once this returns.
     ///
     /// # Panics
     /// If it is not running.
     pub fn signal(&self, signal: Signal) {
-        let sent = kill_process(Pid::from_child(&self.child), signal);
-        sent.unwrap_or_else(|error| panic!("nats-server: {error}"));
+        let pid = Pid::from_child(&self.child);
+        let sent = kill_process(pid, signal);
+        // Its threads stop one after the other, on other processors.
+        let stopped = (signal == Signal::STOP).then(|| waitpid(Some(pid), WaitOptions::UNTRACED));
+        let done = sent.and(stopped.transpose());
+        done.unwrap_or_else(|error| panic!("nats-server: {error}"));
     }
 
     /// Returns its process.

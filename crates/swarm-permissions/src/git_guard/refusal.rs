@@ -61,9 +61,10 @@ fn refusal(command: &str, rest: &[String], facts: &dyn GitFacts, depth: usize) -
         "gc" | "maintenance" | "pack-refs" if packs(command, rest) => {
             housekeeping_refusal(command, facts)
         }
+        "prune" if !has_option(rest, &["-h", "--help", "-n", "--dry-run"]) => prune_refusal(facts),
         "clean" | "reset" | "restore" | "rm" | "mv" | "checkout" | "checkout-index"
         | "read-tree" => loss_refusal(command, rest, facts),
-        "switch" | "bisect" | "symbolic-ref" | "gc" | "maintenance" | "pack-refs" => None,
+        "switch" | "bisect" | "symbolic-ref" | "gc" | "maintenance" | "pack-refs" | "prune" => None,
         other if depth < MAX_ALIAS_DEPTH => {
             let meant = facts.alias(other)?;
             // An alias that begins with `!` is a shell command; its own git calls are checked
@@ -142,6 +143,14 @@ fn housekeeping_refusal(command: &str, facts: &dyn GitFacts) -> Option<String> {
     })
 }
 
+fn prune_refusal(facts: &dyn GitFacts) -> Option<String> {
+    (facts.place() != GitPlace::Elsewhere).then(|| {
+        "`git prune` removes objects that no branch contains yet, also those of a commit that another agent is just \
+        creating. No command needs it; the user can run `git gc` in the main checkout."
+            .to_owned()
+    })
+}
+
 fn loss_refusal(command: &str, rest: &[String], facts: &dyn GitFacts) -> Option<String> {
     let loss = loss(command, rest)?;
     (facts.place() == GitPlace::SharedTree && loss.is_real(facts)).then(|| {
@@ -179,15 +188,17 @@ fn deletes(command: &str, rest: &[String]) -> bool {
 /// Returns whether all objects or refs would be packed. What git starts by itself (`--auto`) is left
 /// to git.
 fn packs(command: &str, rest: &[String]) -> bool {
-    let has = |names: &[&str]| {
-        let mut options = rest.iter().filter_map(|word| word.split('=').next());
-        options.any(|option| names.contains(&option))
-    };
-    if has(&["-h", "--help", "--auto"]) {
+    if has_option(rest, &["-h", "--help", "--auto"]) {
         return false;
     }
-    let runs_all = || rest.first().is_some_and(|word| word == "run") && !has(&["--task"]);
-    command != "maintenance" || runs_all()
+    let is_run = rest.first().is_some_and(|word| word == "run");
+    command != "maintenance" || is_run && !has_option(rest, &["--task"])
+}
+
+/// Returns whether one of these options is given, with or without `=VALUE`.
+fn has_option(rest: &[String], names: &[&str]) -> bool {
+    let mut options = rest.iter().filter_map(|word| word.split('=').next());
+    options.any(|option| names.contains(&option))
 }
 
 /// Returns whether a branch is named as a ref, or refs are read from standard input.

@@ -182,6 +182,15 @@ fn packing_is_refused_in_the_sandbox() {
 }
 
 #[test]
+fn objects_that_others_may_be_creating_are_not_pruned() {
+    for place in [GitPlace::OwnTree, GitPlace::SharedTree] {
+        assert!(refused("prune", place) && refused("prune --expire=now", place));
+        assert!(!refused("prune --dry-run", place));
+    }
+    assert!(!refused("prune", GitPlace::Elsewhere));
+}
+
+#[test]
 fn git_calls_are_found_where_their_repository_is_certain() {
     let found = |line: &str| {
         let calls = git_calls(line).into_iter();
