@@ -18,10 +18,11 @@ use crate::disk::{Step, log};
 use crate::error::OnPath as _;
 use crate::file_system::shared_file_system;
 use crate::holder;
+use crate::lock_attempt::LockAttempt;
 use crate::lock_directory::{JUST_REFRESHED, LockDir, LockDirWait, Protocol, sweep_marks};
 use crate::pending_sync::PendingSync;
 use crate::replace::{Original, Prepared, place_if, sweep_attempts_on, sweep_temporaries};
-use crate::waiting::{Deadline, LockAttempt, LockInterrupt, lock_within, release};
+use crate::waiting::{Deadline, LockInterrupt, lock_within, release};
 
 /// Number of files that are written before their contents are flushed together: each needs a
 /// descriptor until then.
@@ -40,13 +41,18 @@ pub struct LockOptions {
     pub interrupt: Option<LockInterrupt>,
     /// Set for an execution that is repeated elsewhere if a lock is not free.
     pub attempt: Option<LockAttempt>,
+    /// Start of the wait, if an abandoned attempt has already waited.
+    pub waiting_since: Option<Instant>,
 }
 
 impl LockOptions {
-    fn deadline(&self) -> Deadline<'_> {
-        Deadline::after(self.deadline)
-            .or_interrupt(self.interrupt.as_ref())
-            .or_attempt(self.attempt.as_ref())
+    pub(crate) fn deadline(&self) -> Deadline<'_> {
+        Deadline::since(
+            self.waiting_since.unwrap_or_else(Instant::now),
+            self.deadline,
+        )
+        .or_interrupt(self.interrupt.as_ref())
+        .or_attempt(self.attempt.as_ref())
     }
 
     fn protocol(&self) -> Protocol {
@@ -127,6 +133,7 @@ impl Default for LockOptions {
             directory_only: false,
             interrupt: None,
             attempt: None,
+            waiting_since: None,
         }
     }
 }

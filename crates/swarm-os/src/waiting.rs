@@ -4,7 +4,6 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::OsError;
 use crate::error::OnPath as _;
+use crate::lock_attempt::{LockAttempt, run_on_thread};
 
 /// Timeout of lock waits after an interrupt: enough for a lock that is in normal use.
 const INTERRUPTED_LIMIT: Duration = Duration::from_millis(25);
@@ -83,47 +83,6 @@ impl LockInterrupt {
     }
 }
 
-/// One execution of an operation that may not wait for a lock while it can still be repeated from
-/// its beginning.
-///
-/// Until the first change, a lock that is not free fails immediately and marks the attempt as
-/// abandoned. From then on nothing can be changed under a lock, so an abandoned attempt has changed
-/// nothing. After the first change, locks are waited for as usual.
-#[derive(Debug, Clone, Default)]
-pub struct LockAttempt(Arc<AtomicU8>);
-
-/// Stages of an attempt.
-const UNCHANGED: u8 = 0;
-const CHANGED: u8 = 1;
-const ABANDONED: u8 = 2;
-
-impl LockAttempt {
-    /// Returns whether a lock was not free before the first change: the operation must be repeated.
-    pub fn is_abandoned(&self) -> bool {
-        self.0.load(Ordering::SeqCst) == ABANDONED
-    }
-
-    /// Records the start of a change. Returns whether it is allowed.
-    pub(crate) fn begin_change(&self) -> bool {
-        let begun = self
-            .0
-            .compare_exchange(UNCHANGED, CHANGED, Ordering::SeqCst, Ordering::SeqCst);
-        begun.map_or_else(|stage| stage == CHANGED, |_| true)
-    }
-
-    fn abandon(&self) {
-        // A concurrent change of another thread wins.
-        let _stage =
-            self.0
-                .compare_exchange(UNCHANGED, ABANDONED, Ordering::SeqCst, Ordering::SeqCst);
-    }
-
-    /// Returns whether the operation can no longer be repeated and may therefore wait.
-    pub(crate) fn may_wait(&self) -> bool {
-        self.0.load(Ordering::SeqCst) == CHANGED
-    }
-}
-
 /// The start of a wait, its limit, and what may interrupt it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline<'a> {
@@ -137,8 +96,13 @@ pub(crate) struct Deadline<'a> {
 
 impl<'a> Deadline<'a> {
     pub(crate) fn after(limit: Duration) -> Self {
+        Self::since(Instant::now(), limit)
+    }
+
+    /// For a wait that began earlier.
+    pub(crate) fn since(began: Instant, limit: Duration) -> Self {
         Self {
-            began: Instant::now(),
+            began,
             limit,
             interrupt: None,
             attempt: None,
@@ -168,7 +132,8 @@ impl<'a> Deadline<'a> {
         let holder = match in_attempt {
             // The description is not used: the operation is repeated.
             Some(attempt) => {
-                attempt.abandon();
+                // A concurrent change of another thread wins.
+                let _abandoned = attempt.abandon();
                 String::new()
             }
             None => holder(),
@@ -178,6 +143,10 @@ impl<'a> Deadline<'a> {
             holder,
             waited: self.waited(),
         }
+    }
+
+    pub(crate) fn began(&self) -> Instant {
+        self.began
     }
 
     fn waited(&self) -> Duration {
@@ -202,16 +171,16 @@ impl<'a> Deadline<'a> {
         }
     }
 
+    /// Returns how long a thread may sleep before it looks again: an interrupt does not wake it.
+    pub(crate) fn until_check(&self) -> Duration {
+        let remaining = self.remaining();
+        self.interrupt
+            .map_or(remaining, |_| remaining.min(INTERRUPTED_LIMIT))
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.remaining().is_zero()
     }
-}
-
-#[derive(Debug)]
-enum Stage {
-    Waiting,
-    Over(io::Result<()>),
-    GivenUp,
 }
 
 /// Duration of busy retries before a thread waits for the lock: starting the thread takes about as
@@ -220,17 +189,25 @@ const SPIN: Duration = Duration::from_micros(100);
 
 /// Takes the exclusive lock on `file`. Returns `false` on timeout. The kernel has no lock call with
 /// a timeout, and a retry loop is both late and unfair. So a thread blocks on a second descriptor
-/// of the same open file, which locks `file` as well. On timeout, the thread keeps waiting and
-/// releases the lock as soon as it gets it.
+/// of the same open file, which locks `file` as well, unless this thread is there to wait.
 fn lock_exclusive(file: &File, deadline: Deadline<'_>) -> io::Result<bool> {
+    if let Some(attempt) = deadline.attempt.filter(|attempt| attempt.waits_in_kernel()) {
+        return attempt.lock(file);
+    }
     let began = Instant::now();
     loop {
         let taken = was_free(|| file.try_lock())?;
-        if taken || deadline.is_over() {
+        let has_spun = began.elapsed() > SPIN;
+        // An attempt that may not wait would be repeated from its beginning.
+        let tries_again = !has_spun && deadline.attempt.is_some();
+        if taken || (deadline.is_over() && !tries_again) {
             return Ok(taken);
         }
-        if began.elapsed() > SPIN {
-            return lock_in_thread(file.try_clone()?, deadline);
+        if has_spun {
+            let file = file.try_clone()?;
+            let attempt = LockAttempt::on_own_thread();
+            let taken = run_on_thread(deadline, &attempt, move |attempt| attempt.lock(&file))?;
+            return taken.unwrap_or(Ok(false));
         }
         thread::yield_now();
     }
@@ -247,38 +224,6 @@ pub(crate) fn lock_within(
         return Ok(());
     }
     Err(deadline.missed(path, || holder(file)))
-}
-
-fn lock_in_thread(file: File, deadline: Deadline<'_>) -> io::Result<bool> {
-    let shared = Arc::new((Mutex::new(Stage::Waiting), Condvar::new()));
-    let shared_with_thread = Arc::clone(&shared);
-    thread::Builder::new()
-        .name("wait for a lock".to_owned())
-        .spawn(move || {
-            let outcome = retrying_interrupted(|| file.lock());
-            let (stage, changed) = &*shared_with_thread;
-            let mut stage = stage.lock();
-            if matches!(*stage, Stage::GivenUp) {
-                return file.unlock();
-            }
-            *stage = Stage::Over(outcome);
-            changed.notify_one();
-            Ok(())
-        })?;
-    let (stage, changed) = &*shared;
-    let mut stage = stage.lock();
-    while matches!(*stage, Stage::Waiting) && !deadline.is_over() {
-        let remaining = deadline.remaining();
-        let until_check = deadline
-            .interrupt
-            .map_or(remaining, |_| remaining.min(INTERRUPTED_LIMIT));
-        changed.wait_for(&mut stage, until_check);
-    }
-    // The thread is not joined: that would wait for its exit with the lock held.
-    match std::mem::replace(&mut *stage, Stage::GivenUp) {
-        Stage::Over(outcome) => outcome.map(|()| true),
-        Stage::Waiting | Stage::GivenUp => Ok(false),
-    }
 }
 
 /// Releases a lock before its descriptor is closed. A child that another thread has just forked

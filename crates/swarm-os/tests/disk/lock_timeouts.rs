@@ -1,12 +1,14 @@
 //! Waits for locks that end early, and what their errors say.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use swarm_os::{InheritableLock, LockInterrupt, LockOptions, OsError};
 
-use crate::children::{Child, LockFixture, directory_only, until_blocked_on, waiting};
+use crate::children::{Child, LockFixture, directory_only, until, until_blocked_on, waiting};
 use crate::locks::SOON;
 
 #[test]
@@ -154,4 +156,91 @@ fn the_error_for_a_lock_directory_names_its_last_holder_and_time() {
     holder.go_on();
     holder.says();
     holder.finish();
+}
+
+/// Replaces the content under the lock, which it takes with the options that it gets.
+fn replacing(fixture: &LockFixture) -> impl Fn(&LockOptions) -> Result<(), OsError> + use<> {
+    let fixture = fixture.clone();
+    move |options| fixture.locked(options, |held| held.replace(&fixture.data, b"ours"))
+}
+
+#[test]
+fn the_thread_that_waits_for_a_lock_does_the_work_and_a_finished_one_is_not_repeated() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let mut holder = Child::start("holds", &fixture.directory);
+    assert_eq!(holder.says(), "held");
+    let (replace, runs) = (replacing(&fixture), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&runs);
+    let work = move |options: &LockOptions| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        replace(options).unwrap();
+        thread::current().id()
+    };
+    thread::scope(|scope| {
+        let caller = scope.spawn(|| (thread::current().id(), waiting(SOON).run_waiting(work)));
+        until_blocked_on(&fixture.sidecar, 1);
+        holder.go_on();
+        let (caller, worker) = caller.join().unwrap();
+        assert_ne!(caller, worker);
+    });
+    assert_eq!(holder.says(), "Ok(())");
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    assert_eq!(fixture.content(), "ours");
+}
+
+#[test]
+fn work_whose_lock_was_not_free_in_time_fails_and_changes_nothing_later() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let mut holder = Child::start("holds", &fixture.directory);
+    assert_eq!(holder.says(), "held");
+    let limit = Duration::from_millis(200);
+    let (replace, work) = (replacing(&fixture), Arc::new(()));
+    let running = Arc::downgrade(&work);
+    let refused = waiting(limit).run_waiting(move |options| {
+        let _running = &work;
+        replace(options)
+    });
+    let Err(OsError::LockTimeout {
+        waited, holder: by, ..
+    }) = refused
+    else {
+        panic!("{refused:?}");
+    };
+    assert!(waited >= limit && waited < limit + SOON, "{waited:?}");
+    let pid = holder.pid().as_raw_nonzero().to_string();
+    assert!(by.contains(&format!("process {pid} (")), "{by}");
+    holder.go_on();
+    assert_eq!(holder.says(), "Ok(())");
+    until("the thread ends", || running.strong_count() == 0);
+    assert_eq!(fixture.content(), "late", "as the holder left it");
+    fixture.within(SOON, |_| Ok(())).unwrap();
+}
+
+#[test]
+fn work_that_has_its_lock_is_not_given_up_at_the_deadline() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let limit = Duration::from_millis(50);
+    let locked = fixture.clone();
+    let done = waiting(limit).run_waiting(move |options| {
+        locked.locked(options, |held| {
+            let began = Instant::now();
+            until("the deadline is over", || began.elapsed() > limit * 2);
+            held.replace(&locked.data, b"ours")
+        })
+    });
+    done.unwrap();
+    assert_eq!(fixture.content(), "ours");
+}
+
+#[test]
+fn a_panic_of_the_thread_that_waits_for_a_lock_reaches_the_caller() {
+    let (_directory, fixture) = LockFixture::fresh();
+    let locked = fixture.clone();
+    let panicked = thread::spawn(move || {
+        waiting(SOON).run_waiting(move |options| {
+            locked.locked::<()>(options, |_held| panic!("under the lock"))
+        })
+    });
+    panicked.join().unwrap_err();
+    fixture.within(SOON, |_| Ok(())).unwrap();
 }
