@@ -181,15 +181,9 @@ pub fn with_lock_after<P, T, E: From<OsError>>(
         open_known(plan.sidecar, OFlags::RDWR)?.ok_or_else(|| OsError::gone(plan.sidecar))?;
     let opened = identity(&found);
     let prepared = prepare();
-    // Declared before the flock and therefore dropped after it: the next holder does not wait until
-    // they are freed.
-    let mut removed = Vec::new();
-    let (_flock, mut held) = take_all(plan, options, deadline, (&sidecar, opened))?;
-    let done = work(&held, prepared);
-    while let Some(directory) = held.directories.get_mut().pop() {
-        removed.extend(directory.release());
-    }
-    done
+    // The directories are released before the flock.
+    let (_flock, held) = take_all(plan, options, deadline, (&sidecar, opened))?;
+    work(&held, prepared)
 }
 
 /// Takes the flock of the sidecar, given with its identity, and the lock directories. While another
@@ -201,8 +195,10 @@ fn take_all<'s>(
     deadline: Deadline<'_>,
     (sidecar, opened): (&'s File, (u64, u64)),
 ) -> Result<(Option<Flock<'s>>, LockGuard), OsError> {
+    // That of the first file is kept while the lock is free: most operations lock no other one.
+    let mut kept = (!options.directory_only).then(|| plan.sidecar.with_added_extension("free"));
     let waits = plan.data.iter();
-    let waits = waits.map(|data| LockDirWait::new(data, options.protocol()));
+    let waits = waits.map(|data| LockDirWait::new(data, kept.take(), options.protocol()));
     let mut waits: Vec<_> = waits.collect();
     loop {
         let flock = (!options.directory_only).then(|| Flock::take(plan.sidecar, sidecar, deadline));
@@ -414,7 +410,7 @@ impl LockGuard {
 
     /// Takes a lock directory, unless it is already held.
     fn take(&self, data: &Path, deadline: Deadline<'_>) -> Result<(), OsError> {
-        let mut wait = [LockDirWait::new(data, self.options.protocol())];
+        let mut wait = [LockDirWait::new(data, None, self.options.protocol())];
         while let Some(missing) = self.try_take_each(&mut wait)? {
             let waited = missing.back_off(self.options.for_directory(deadline));
             waited.map_err(|error| match &self.unlocked {

@@ -43,17 +43,21 @@ pub(crate) fn remove(path: &Path) -> Result<(), OsError> {
     removed.or_none(path, "remove the lock directory").map(drop)
 }
 
-/// Updates the modification time, by which other processes determine the age of the lock.
-pub(crate) fn refresh(descriptor: &File) -> rustix::io::Result<()> {
+/// The present time, which the kernel fills in.
+pub(crate) const NOW: Timestamps = {
     let now = Timespec {
         tv_sec: 0,
         tv_nsec: UTIME_NOW,
     };
-    let times = Timestamps {
+    Timestamps {
         last_access: now,
         last_modification: now,
-    };
-    retrying(|| rustix::fs::futimens(descriptor, &times))
+    }
+};
+
+/// Updates the modification time, by which other processes determine the age of the lock.
+pub(crate) fn refresh(descriptor: &File) -> rustix::io::Result<()> {
+    retrying(|| rustix::fs::futimens(descriptor, &NOW))
 }
 
 /// Half of the time after which proper-lockfile considers a lock directory stale.

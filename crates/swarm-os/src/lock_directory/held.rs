@@ -10,12 +10,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, utimensat};
 use rustix::io::Errno;
 
-use super::entry::{JUST_REFRESHED, Protocol, Refresher, TOO_YOUNG_TO_BE_BROKEN, refresh, remove};
+use super::entry::{
+    JUST_REFRESHED, NOW, Protocol, Refresher, TOO_YOUNG_TO_BE_BROKEN, refresh, remove,
+};
 use crate::OsError;
-use crate::contained::{hold, identity, metadata_at, own_user, retrying};
+use crate::contained::{identity, metadata_at, own_user, retrying};
 use crate::error::OnPath as _;
 
 /// A lock directory that this process holds. Released on drop.
@@ -23,21 +25,24 @@ use crate::error::OnPath as _;
 pub(crate) struct LockDir {
     data: PathBuf,
     path: PathBuf,
-    /// Identity of the created directory. The inode number may be reused after its removal, but not
-    /// together with the mark, which is only set under the flock. Without a mark, the refresher
-    /// keeps the directory open.
+    /// Where the directory is kept while the lock is free.
+    kept: Option<PathBuf>,
+    /// Identity of the directory. The inode number may be used again, but not together with the
+    /// mark, which only exists under the flock. Without a mark, the refresher keeps the directory
+    /// open.
     made: (u64, u64),
     /// Whether a dead process of swarm had left a lock directory.
     pub(super) was_left_behind: bool,
     refresher: Option<Refresher>,
-    is_released: bool,
 }
 
 impl LockDir {
-    /// Tries once to create the directory. Returns `None` if it exists.
+    /// Tries once to create the directory, or to move it from `kept` to its path. Returns `None` if
+    /// there is one. `kept` must be on the file system of the path, and requires the flock.
     pub(super) fn try_take(
         data: &Path,
         path: &Path,
+        kept: Option<&Path>,
         protocol: Protocol,
     ) -> Result<Option<Self>, OsError> {
         let permissions = match protocol {
@@ -45,7 +50,12 @@ impl LockDir {
             Protocol::DirectoryOnly => Mode::RWXU,
         };
         let began = Instant::now();
-        let created = retrying(|| rustix::fs::mkdir(path, permissions));
+        let is_moved = kept.is_some_and(|kept| move_refreshed(kept, path).is_ok());
+        let created = if is_moved {
+            Ok(())
+        } else {
+            retrying(|| rustix::fs::mkdir(path, permissions))
+        };
         match created.or_gone(path, "create the lock directory") {
             Err(OsError::Exists(_)) => return Ok(None),
             created => created?,
@@ -73,6 +83,10 @@ impl LockDir {
                 return Ok(None);
             }
             remove(path)?;
+            if is_moved {
+                // Programs that copy a config directory may not copy the mark.
+                return Self::try_take(data, path, None, protocol);
+            }
             return Err(OsError::io(
                 path,
                 "mark the lock directory",
@@ -94,10 +108,10 @@ impl LockDir {
         Ok(Some(Self {
             data: data.to_owned(),
             path: path.to_owned(),
+            kept: kept.map(Path::to_owned),
             made,
             was_left_behind: false,
             refresher,
-            is_released: false,
         }))
     }
 
@@ -137,43 +151,38 @@ impl LockDir {
         self.data.as_os_str() == data.as_os_str()
     }
 
-    /// Releases the lock and returns the removed directory. The file system frees it on drop, which
-    /// can take as long as a flush: drop it where no process waits.
-    pub(crate) fn release(mut self) -> Option<File> {
-        self.remove_once()
-    }
-
-    fn remove_once(&mut self) -> Option<File> {
-        if std::mem::replace(&mut self.is_released, true) {
-            return None;
+    fn release(&self) -> Result<(), OsError> {
+        self.metadata()?;
+        match &self.kept {
+            Some(kept) if rename_to_nothing(&self.path, kept).is_ok() => Ok(()),
+            _ => remove(&self.path),
         }
-        // Retried once: otherwise other programs are blocked until the directory is stale.
-        let removed = match self.remove() {
-            Err(OsError::Io { .. }) => self.remove(),
-            done => done,
-        };
-        removed
-            .inspect_err(|error| tracing::warn!(%error, "could not release a lock directory"))
-            .ok()
-    }
-
-    fn remove(&self) -> Result<File, OsError> {
-        // Kept open during the removal: the file system then frees it later, without locking the
-        // parent directory.
-        let there = hold(&self.path)?.ok_or_else(|| self.lost())?;
-        let found = there.metadata().or_io(&self.path, "inspect")?;
-        if !self.is_ours(&found) {
-            return Err(self.lost());
-        }
-        remove(&self.path)?;
-        Ok(there)
     }
 }
 
 impl Drop for LockDir {
     fn drop(&mut self) {
-        self.remove_once();
+        // Retried once: otherwise other programs are blocked until the directory is stale.
+        let released = match self.release() {
+            Err(OsError::Io { .. }) => self.release(),
+            done => done,
+        };
+        if let Err(error) = released {
+            tracing::warn!(%error, "could not release a lock directory");
+        }
     }
+}
+
+/// Moves a kept lock directory to its path. Refreshes it first, because other programs break a lock
+/// by its age.
+fn move_refreshed(kept: &Path, path: &Path) -> rustix::io::Result<()> {
+    retrying(|| utimensat(CWD, kept, &NOW, AtFlags::SYMLINK_NOFOLLOW))?;
+    rename_to_nothing(kept, path)
+}
+
+/// Renames, or fails if `to` exists or the file system cannot prevent that it is replaced.
+fn rename_to_nothing(from: &Path, to: &Path) -> rustix::io::Result<()> {
+    retrying(|| rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE))
 }
 
 /// Removes marked lock directories in `directory` except those in `held`. Requires the lock on the
@@ -227,22 +236,58 @@ fn was_just_refreshed(found: &Metadata) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
     #[test]
-    fn a_released_directory_is_removed_immediately_and_freed_on_drop() {
+    fn a_released_directory_is_kept_and_taken_again_refreshed() {
         let directory = tempfile::tempdir().unwrap();
-        let data = directory.path().join("inbox.json");
-        let take = || {
-            let taken = LockDir::try_take(&data, &lock_path(&data), Protocol::UnderFlock);
-            taken.unwrap().unwrap()
-        };
-        let removed = take().release().unwrap();
-        assert!(!lock_path(&data).exists());
-        assert_eq!(removed.metadata().unwrap().nlink(), 0);
-        // Dropping the removed directory does not affect the lock of the next holder.
-        let other = take();
-        drop(removed);
-        other.confirm().unwrap();
+        let [data, kept] = ["inbox.json", "inbox.free"].map(|name| directory.path().join(name));
+        let path = lock_path(&data);
+        let take = || LockDir::try_take(&data, &path, Some(&kept), Protocol::UnderFlock).unwrap();
+        let first = take().unwrap();
+        assert!(take().is_none());
+        let made = first.made;
+        drop(first);
+        assert!(!path.exists() && kept.is_dir());
+        File::open(&kept)
+            .unwrap()
+            .set_modified(SystemTime::UNIX_EPOCH)
+            .unwrap();
+        let second = take().unwrap();
+        assert!(!kept.exists());
+        assert_eq!(second.made, made);
+        assert!(was_just_refreshed(&fs::metadata(&path).unwrap()));
+        second.confirm().unwrap();
+        // Another program broke the lock.
+        fs::remove_dir(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        second.confirm().unwrap_err();
+        drop(second);
+        assert!(path.is_dir() && !kept.exists());
+    }
+
+    #[test]
+    fn a_directory_is_removed_if_there_is_already_a_kept_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let [data, kept] = ["inbox.json", "inbox.free"].map(|name| directory.path().join(name));
+        let path = lock_path(&data);
+        let taken = LockDir::try_take(&data, &path, Some(&kept), Protocol::UnderFlock).unwrap();
+        fs::create_dir(&kept).unwrap();
+        drop(taken.unwrap());
+        assert!(!path.exists() && kept.is_dir());
+    }
+
+    #[test]
+    fn a_kept_directory_without_the_mark_is_not_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let [data, kept] = ["inbox.json", "inbox.free"].map(|name| directory.path().join(name));
+        let path = lock_path(&data);
+        fs::create_dir(&kept).unwrap();
+        let taken = LockDir::try_take(&data, &path, Some(&kept), Protocol::UnderFlock).unwrap();
+        assert!(is_our_mark(&fs::metadata(&path).unwrap()) && !kept.exists());
+        drop(taken.unwrap());
+        assert!(!path.exists());
     }
 }

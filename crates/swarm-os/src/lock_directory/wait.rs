@@ -21,6 +21,8 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_m
 pub(crate) struct LockDirWait<'a> {
     pub(crate) data: &'a Path,
     path: PathBuf,
+    /// Where the lock directory is kept while the lock is free.
+    kept: Option<PathBuf>,
     protocol: Protocol,
     stale: StaleWatch,
     breaking: Breaking,
@@ -32,10 +34,11 @@ pub(crate) struct LockDirWait<'a> {
 }
 
 impl<'a> LockDirWait<'a> {
-    pub(crate) fn new(data: &'a Path, protocol: Protocol) -> Self {
+    pub(crate) fn new(data: &'a Path, kept: Option<PathBuf>, protocol: Protocol) -> Self {
         let path = lock_path(data);
         Self {
             data,
+            kept,
             protocol,
             stale: StaleWatch::default(),
             breaking: Breaking::of(&path),
@@ -49,7 +52,8 @@ impl<'a> LockDirWait<'a> {
     /// Takes the lock directory. Returns `None` if another program holds it.
     pub(crate) fn try_take(&mut self) -> Result<Option<LockDir>, OsError> {
         loop {
-            let taken = LockDir::try_take(self.data, &self.path, self.protocol)?;
+            let kept = self.kept.as_deref();
+            let taken = LockDir::try_take(self.data, &self.path, kept, self.protocol)?;
             if let Some(mut taken) = taken {
                 taken.was_left_behind = self.was_left_behind;
                 return Ok(Some(taken));
