@@ -2,11 +2,13 @@
 //!
 //! The whole conversation is sent with every request. With the JSON stored, building a request only
 //! joins bytes, and the JSON is the only copy: clients that need text parse it.
+//! [`pack`](crate::pack) puts the JSON of many blocks into one piece of memory.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -70,7 +72,10 @@ pub enum BlockKind {
 #[derive(Clone)]
 pub struct StoredBlock {
     kind: BlockKind,
-    json: Bytes,
+    /// Memory that contains the JSON, and perhaps that of other blocks.
+    memory: Arc<Bytes>,
+    /// Position of the JSON in `memory`.
+    range: Range<usize>,
     /// Id of the tool call, for calls and results.
     id: Option<Arc<str>>,
 }
@@ -84,12 +89,23 @@ impl StoredBlock {
     /// Returns the JSON in the format of the Messages API.
     pub fn json(&self) -> &str {
         // serde_json writes valid UTF-8.
-        std::str::from_utf8(&self.json).unwrap_or_default()
+        std::str::from_utf8(self.bytes()).unwrap_or_default()
     }
 
     /// Returns the JSON as bytes, without UTF-8 validation.
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.json
+        &self.memory[self.range.clone()]
+    }
+
+    /// Returns the memory that contains the JSON, and the position of the JSON in it.
+    pub(crate) fn place(&self) -> (&Arc<Bytes>, Range<usize>) {
+        (&self.memory, self.range.clone())
+    }
+
+    /// Replaces the memory by another one that contains the same JSON.
+    pub(crate) fn move_to(&mut self, memory: &Arc<Bytes>, range: Range<usize>) {
+        self.memory = Arc::clone(memory);
+        self.range = range;
     }
 
     /// Returns the id of the call if the block is a tool call.
@@ -112,87 +128,48 @@ impl StoredBlock {
     }
 }
 
-impl StoredBlock {
-    fn new(block: &ContentBlock, json: Bytes) -> Self {
-        let (kind, id) = match block {
-            ContentBlock::Text { text } if text.is_empty() => (BlockKind::EmptyText, None),
-            ContentBlock::Text { text } if text.trim().is_empty() => (BlockKind::BlankText, None),
-            ContentBlock::Text { .. } => (BlockKind::Text, None),
-            ContentBlock::Thinking { signature, .. } if signature.is_empty() => {
-                (BlockKind::UnsignedThinking, None)
-            }
-            ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. } => {
-                (BlockKind::Thinking, None)
-            }
-            ContentBlock::ToolUse { id, input, .. } if input.is_object() => {
-                (BlockKind::ToolUse, Some(id.as_str()))
-            }
-            ContentBlock::ToolUse { id, .. } => (BlockKind::BrokenToolUse, Some(id.as_str())),
-            ContentBlock::ToolResult { tool_use_id, .. } => {
-                (BlockKind::ToolResult, Some(tool_use_id.as_str()))
-            }
-            ContentBlock::Other(value) if value["type"] == "tool_result" => {
-                (BlockKind::Other, value["tool_use_id"].as_str())
-            }
-            ContentBlock::Other(_) => (BlockKind::Other, None),
-        };
+impl From<&ContentBlock> for StoredBlock {
+    fn from(block: &ContentBlock) -> Self {
+        // Serializing strings and JSON values cannot fail.
+        let json = serde_json::to_vec(block).unwrap_or_default();
+        let (kind, id) = kind_and_id(block);
         Self {
             kind,
-            json,
+            range: 0..json.len(),
+            memory: Arc::new(json.into_boxed_slice().into()),
             id: id.map(Arc::from),
         }
     }
 }
 
-impl From<&ContentBlock> for StoredBlock {
-    fn from(block: &ContentBlock) -> Self {
-        // Serializing strings and JSON values cannot fail.
-        let json = serde_json::to_vec(block).unwrap_or_default();
-        Self::new(block, json.into_boxed_slice().into())
-    }
-}
-
-/// Size in bytes of the memory chunks of an arena.
-const CHUNK: usize = 64 * 1024;
-
-/// Maximum size in bytes of a block that shares a chunk. Longer blocks could leave much of a chunk
-/// unused.
-const MAX_SHARED: usize = CHUNK / 16;
-
-/// Stores the JSON of blocks contiguously. Separate allocations would fragment the heap and make
-/// requests slower to assemble.
-#[derive(Debug, Default)]
-pub struct BlockArena {
-    free: BytesMut,
-    /// Scratch buffer for serializing a block.
-    draft: Vec<u8>,
-}
-
-impl BlockArena {
-    /// Stores a block.
-    pub fn store(&mut self, block: &ContentBlock) -> StoredBlock {
-        self.draft.clear();
-        // Serializing strings and JSON values cannot fail.
-        serde_json::to_writer(&mut self.draft, block).unwrap_or_default();
-        StoredBlock::new(block, self.keep())
-    }
-
-    fn keep(&mut self) -> Bytes {
-        let length = self.draft.len();
-        if length > MAX_SHARED {
-            return std::mem::take(&mut self.draft).into_boxed_slice().into();
+fn kind_and_id(block: &ContentBlock) -> (BlockKind, Option<&str>) {
+    match block {
+        ContentBlock::Text { text } if text.is_empty() => (BlockKind::EmptyText, None),
+        ContentBlock::Text { text } if text.trim().is_empty() => (BlockKind::BlankText, None),
+        ContentBlock::Text { .. } => (BlockKind::Text, None),
+        ContentBlock::Thinking { signature, .. } if signature.is_empty() => {
+            (BlockKind::UnsignedThinking, None)
         }
-        if self.free.capacity() < length {
-            self.free = BytesMut::with_capacity(CHUNK);
+        ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. } => {
+            (BlockKind::Thinking, None)
         }
-        self.free.extend_from_slice(&self.draft);
-        self.free.split().freeze()
+        ContentBlock::ToolUse { id, input, .. } if input.is_object() => {
+            (BlockKind::ToolUse, Some(id.as_str()))
+        }
+        ContentBlock::ToolUse { id, .. } => (BlockKind::BrokenToolUse, Some(id.as_str())),
+        ContentBlock::ToolResult { tool_use_id, .. } => {
+            (BlockKind::ToolResult, Some(tool_use_id.as_str()))
+        }
+        ContentBlock::Other(value) if value["type"] == "tool_result" => {
+            (BlockKind::Other, value["tool_use_id"].as_str())
+        }
+        ContentBlock::Other(_) => (BlockKind::Other, None),
     }
 }
 
 impl PartialEq for StoredBlock {
     fn eq(&self, other: &Self) -> bool {
-        self.json == other.json
+        self.bytes() == other.bytes()
     }
 }
 
@@ -221,33 +198,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn short_blocks_of_an_arena_share_chunks() {
-        let mut arena = BlockArena::default();
-        let texts: Vec<String> = (0..200).map(|number| "x".repeat(number * 31)).collect();
-        let blocks: Vec<ContentBlock> = texts.iter().map(ContentBlock::text).collect();
-        let stored: Vec<StoredBlock> = blocks.iter().map(|block| arena.store(block)).collect();
-        for (block, stored) in blocks.iter().zip(&stored) {
-            assert_eq!(&stored.block(), block);
-        }
-        let end = |block: &StoredBlock| block.bytes().as_ptr_range().end;
-        let is_behind = |two: &[StoredBlock]| end(&two[0]) == two[1].bytes().as_ptr();
-        let apart = stored.windows(2).filter(|two| !is_behind(two)).count();
-        let short: usize = texts
-            .iter()
-            .map(String::len)
-            .filter(|length| *length <= MAX_SHARED)
-            .sum();
-        let long = texts
-            .iter()
-            .filter(|text| text.len() > MAX_SHARED - 40)
-            .count();
-        assert!(
-            apart <= long + short / (CHUNK - MAX_SHARED) + 1,
-            "{apart} {long}"
-        );
-    }
 
     #[test]
     fn every_block_round_trips() {

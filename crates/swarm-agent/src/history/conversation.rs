@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use swarm_model::{BlockArena, BlockKind, ContentBlock, Role, StoredBlock, StoredMessage};
+use swarm_model::{BlockKind, ContentBlock, Role, StoredBlock, StoredMessage};
 
 use super::valid::{self, Valid};
 use crate::transcript::{Entry, TurnEnd};
@@ -31,7 +31,6 @@ pub(crate) struct History {
     open: bool,
     /// The next line starts a new message, even with the same role.
     separate: bool,
-    arena: BlockArena,
 }
 
 impl History {
@@ -170,18 +169,19 @@ impl History {
                     _ => continue,
                 };
                 let id = block.result_id().map(ToString::to_string);
-                *block = self.arena.store(&ContentBlock::ToolResult {
+                *block = StoredBlock::from(&ContentBlock::ToolResult {
                     tool_use_id: id.unwrap_or_default(),
                     content: CLEARED.to_owned(),
                     is_error,
                 });
             }
         }
+        self.sent.pack();
     }
 
     fn push(&mut self, role: Role, content: &[ContentBlock]) {
         let separate = std::mem::take(&mut self.separate);
-        let blocks = content.iter().map(|block| self.arena.store(block));
+        let blocks = content.iter().map(StoredBlock::from);
         match &mut self.last {
             Some(last) if last.role == role && !separate => {
                 Arc::make_mut(last).blocks.extend(blocks);
@@ -196,6 +196,7 @@ impl History {
     fn begin(&mut self, message: Arc<StoredMessage>) {
         if let Some(last) = &self.last {
             self.sent.take(last);
+            self.sent.pack();
         }
         self.previous = self.last.replace(message);
     }

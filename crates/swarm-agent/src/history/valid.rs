@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarm_model::{BlockKind, ContentBlock, Message, Role, StoredBlock, StoredMessage};
+use swarm_model::{BlockKind, ContentBlock, Message, Role, StoredBlock, StoredMessage, pack};
 
 /// Beginning of the result of a call that was not run.
 pub(crate) const CALL_NOT_RUN: &str = "The call was not run";
@@ -52,6 +52,8 @@ pub(super) fn unanswered(
 #[derive(Debug, Clone, Default)]
 pub(super) struct Valid {
     messages: Vec<Arc<StoredMessage>>,
+    /// Number of messages at the start that are packed.
+    packed: usize,
     /// Calls of the last responses that have no result yet.
     calls: Vec<Arc<str>>,
     last_role: Option<Role>,
@@ -89,8 +91,15 @@ impl Valid {
         self.messages
     }
 
-    /// Returns the messages so that results can be replaced.
+    /// Packs messages that are followed by enough others.
+    pub(super) fn pack(&mut self) {
+        self.packed += pack(&mut self.messages[self.packed..]);
+    }
+
+    /// Returns the messages so that results can be replaced. They count as not packed: the memory
+    /// of a replaced result is only freed once the others in it are packed again.
     pub(super) fn messages_mut(&mut self) -> impl Iterator<Item = &mut Arc<StoredMessage>> {
+        self.packed = 0;
         self.messages.iter_mut()
     }
 

@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,12 +13,14 @@ use swarm_protocol::{CacheLifetime, Effort};
 use super::marks::Marks;
 use super::thinking::{WireThinking, sendable_effort, sendable_thinking};
 use crate::error::ModelError;
-use crate::message::{ContentBlock, Role, sendable_input};
-use crate::remote::{Body, Parts};
+use crate::message::{ContentBlock, sendable_input};
+use crate::packing::{CLOSING, opening};
+use crate::remote::{Body, BodyWriter};
 use crate::request::{ModelRequest, SystemBlock, ToolSpec};
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
-/// Serializes a request. The conversation is already JSON and is shared, not copied.
+/// Serializes a request. The conversation is already JSON; where it is packed, it is shared, not
+/// copied.
 pub(super) fn request_body(
     request: &ModelRequest,
     cache: CacheLifetime,
@@ -37,99 +38,76 @@ pub(super) fn request_body(
         tools: wire_tools(&request.tools, &marks, cache),
         system: wire_system(&request.system, &marks, cache),
     };
-    let mut head = serde_json::to_string(&head).map_err(|error| {
+    let mut head = serde_json::to_vec(&head).map_err(|error| {
         ModelError::InvalidRequest(format!("it cannot be written as JSON ({error})"))
     })?;
     // The messages are the last field.
     head.pop();
-    head.push_str(r#","messages":["#);
-    let messages = Arc::clone(&request.messages);
-    let first = messages.iter().position(|message| has_content(message));
-    Ok(Body::of(StreamedBody {
-        head,
-        first: first.unwrap_or_default(),
-        messages,
+    head.extend_from_slice(br#","messages":["#);
+    let deferred = request.tools.iter().filter(|tool| tool.deferred);
+    let mut messages = WrittenMessages {
+        body: BodyWriter::new(head),
         marks,
-        deferred: request
-            .tools
-            .iter()
-            .filter(|tool| tool.deferred)
-            .map(|tool| tool.name.clone())
-            .collect(),
+        deferred: deferred.map(|tool| tool.name.as_str()).collect(),
         cache,
-    }))
+        separator: b"",
+    };
+    for (index, message) in request.messages.iter().enumerate() {
+        messages.write(index, message);
+    }
+    let mut body = messages.body;
+    body.copy(b"]}");
+    Ok(body.finish())
 }
 
-/// A request body in parts: the head, the messages, and the end.
+/// The messages of a body.
 #[derive(Debug)]
-struct StreamedBody {
-    /// All fields before the messages.
-    head: String,
-    messages: Arc<[Arc<StoredMessage>]>,
-    /// Index of the first message that is sent.
-    first: usize,
+struct WrittenMessages<'a> {
+    body: BodyWriter,
     marks: Marks,
     /// Names of the deferred tools.
-    deferred: HashSet<String>,
+    deferred: HashSet<&'a str>,
     cache: CacheLifetime,
+    /// Text in front of the next message.
+    separator: &'static [u8],
 }
 
-impl Parts for StreamedBody {
-    fn count(&self) -> usize {
-        self.messages.len() + 2
-    }
-
-    fn write(&self, part: usize, sink: &mut dyn FnMut(&[u8])) {
-        match part.checked_sub(1) {
-            None => sink(self.head.as_bytes()),
-            Some(index) if index < self.messages.len() => self.write_message(index, sink),
-            Some(_) => sink(b"]}"),
-        }
-    }
-}
-
-impl StreamedBody {
+impl WrittenMessages<'_> {
     /// Writes one message. The server refuses empty text blocks and empty messages, so neither is
     /// sent; it treats consecutive messages with the same role as one turn.
-    fn write_message(&self, index: usize, sink: &mut dyn FnMut(&[u8])) {
-        let message = &self.messages[index];
+    fn write(&mut self, index: usize, message: &StoredMessage) {
         if !has_content(message) {
             return;
         }
-        if index != self.first {
-            sink(b",");
-        }
-        sink(match message.role {
-            Role::User => br#"{"role":"user","content":["#,
-            Role::Assistant => br#"{"role":"assistant","content":["#,
-        });
+        self.body.copy(self.separator);
+        self.separator = b",";
+        self.body.copy(opening(message.role));
         let mut between: &[u8] = b"";
         let blocks = message.blocks.iter().enumerate();
         for (at, block) in blocks.filter(|(_, block)| is_sent(block)) {
-            sink(between);
+            self.body.copy(between);
             between = b",";
             let is_marked = self.marks.blocks.contains(&(index, at));
             let mark = is_marked.then(|| mark(self.cache));
             match block.kind() {
-                BlockKind::BrokenToolUse => write_block(&with_valid_input(block), mark, sink),
+                BlockKind::BrokenToolUse => self.write_block(&with_valid_input(block), mark),
                 BlockKind::Other => {
                     let block = without_stale_references(block, &self.deferred);
-                    write_block(&block, mark, sink);
+                    self.write_block(&block, mark);
                 }
-                _ => write_block(block, mark, sink),
+                _ => self.write_block(block, mark),
             }
         }
-        sink(b"]}");
+        self.body.copy(CLOSING);
     }
-}
 
-fn write_block(block: &StoredBlock, mark: Option<&str>, sink: &mut dyn FnMut(&[u8])) {
-    let json = block.bytes();
-    if let Some(mark) = mark {
-        sink(json.strip_suffix(b"}").unwrap_or(json));
-        sink(mark.as_bytes());
-    } else {
-        sink(json);
+    fn write_block(&mut self, block: &StoredBlock, mark: Option<&str>) {
+        let (memory, mut range) = block.place();
+        if mark.is_some() && memory[range.clone()].ends_with(b"}") {
+            range.end -= 1;
+        }
+        self.body.share(memory, range);
+        self.body.copy(mark.unwrap_or_default().as_bytes());
     }
 }
 
@@ -262,7 +240,7 @@ const MAX_SEARCH_BYTES: usize = 256 * 1024;
 /// disconnected: the API refuses them.
 fn without_stale_references<'a>(
     block: &'a StoredBlock,
-    deferred: &HashSet<String>,
+    deferred: &HashSet<&str>,
 ) -> Cow<'a, StoredBlock> {
     let is_long = block.bytes().len() > MAX_SEARCH_BYTES;
     if is_long || !block.json().contains(r#""tool_reference""#) {

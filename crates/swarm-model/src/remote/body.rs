@@ -1,146 +1,162 @@
-//! Streamed request bodies.
+//! Request bodies.
 //!
 //! Every request carries the whole conversation, which may be megabytes of JSON in memory. A body
-//! shares that memory and copies small chunks while it is sent.
+//! shares that memory as far as it contains the bytes to send.
 
 use std::convert::Infallible;
-use std::fmt::Debug;
-use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::stream;
 
-/// Chunk size in bytes; a longer part is a separate chunk. HTTP connections queue 16 chunks for one
-/// write, so this bounds what is copied ahead: it fits the CPU cache, and stays below the 128 kB
-/// that the C library's allocator keeps at the top of the heap instead of returning them after each
-/// request.
-const CHUNK: usize = 8 * 1024;
+/// Minimum length in bytes of memory that is shared: copying less is faster than sending another
+/// piece.
+const MIN_SHARED: usize = 4 * 1024;
 
-/// Parts of a body that are serialized while it is sent.
-pub(crate) trait Parts: Debug + Send + Sync {
-    fn count(&self) -> usize;
-
-    /// Passes the bytes of one part to `sink`, in order.
-    fn write(&self, part: usize, sink: &mut dyn FnMut(&[u8]));
-}
-
-/// A request body. Clones share the content.
-#[derive(Debug, Clone)]
-pub(crate) enum Body {
-    Whole(Bytes),
-    /// Parts, with the length of each in bytes.
-    Parts(Arc<dyn Parts>, Arc<[usize]>),
-}
-
-impl Default for Body {
-    fn default() -> Self {
-        Self::Whole(Bytes::new())
-    }
-}
+/// A request body, in pieces. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Body(Arc<[Bytes]>);
 
 impl From<Vec<u8>> for Body {
     fn from(whole: Vec<u8>) -> Self {
-        Self::Whole(whole.into())
+        Self([Bytes::from(whole)].into())
     }
 }
 
 impl Body {
-    /// Creates a body that is serialized while it is sent.
-    pub(crate) fn of(parts: impl Parts + 'static) -> Self {
-        let length = |part| {
-            let mut length = 0;
-            parts.write(part, &mut |bytes| length += bytes.len());
-            length
-        };
-        let lengths = (0..parts.count()).map(length).collect();
-        Self::Parts(Arc::new(parts), lengths)
-    }
-
     pub(super) fn length(&self) -> usize {
-        match self {
-            Self::Whole(whole) => whole.len(),
-            Self::Parts(_, lengths) => lengths.iter().sum(),
-        }
+        self.0.iter().map(Bytes::len).sum()
     }
 
     pub(crate) fn joined(&self) -> Bytes {
-        match self {
-            Self::Whole(whole) => whole.clone(),
-            Self::Parts(parts, lengths) => write(&**parts, 0..lengths.len(), self.length()).into(),
+        match &*self.0 {
+            [whole] => whole.clone(),
+            pieces => pieces.concat().into(),
         }
     }
 
     /// Converts to the body type of the HTTP client.
     pub(super) fn sent(&self) -> reqwest::Body {
-        match self {
-            Self::Whole(whole) => whole.clone().into(),
-            Self::Parts(parts, lengths) => {
-                let chunks = chunks(Arc::clone(parts), Arc::clone(lengths));
-                reqwest::Body::wrap_stream(stream::iter(chunks.map(Ok::<_, Infallible>)))
-            }
+        if let [whole] = &*self.0 {
+            return whole.clone().into();
         }
+        let pieces = self.0.to_vec().into_iter().map(Ok::<_, Infallible>);
+        reqwest::Body::wrap_stream(stream::iter(pieces))
     }
 }
 
-fn chunks(parts: Arc<dyn Parts>, lengths: Arc<[usize]>) -> impl Iterator<Item = Bytes> {
-    let mut begin = 0;
-    iter::from_fn(move || {
-        let (mut end, mut length) = (begin, 0);
-        while let Some(more) = lengths.get(end)
-            && (length == 0 || length + more <= CHUNK)
+/// Assembles a body from memory to share and bytes to copy.
+#[derive(Debug, Default)]
+pub(crate) struct BodyWriter {
+    pieces: Vec<Bytes>,
+    /// Copied bytes behind the pieces.
+    copied: Vec<u8>,
+    /// Memory to share behind the copied bytes.
+    shared: Option<(Arc<Bytes>, Range<usize>)>,
+}
+
+impl BodyWriter {
+    /// Creates a body that starts with these bytes.
+    pub(crate) fn new(start: Vec<u8>) -> Self {
+        Self {
+            copied: start,
+            ..Self::default()
+        }
+    }
+
+    /// Appends bytes. Nothing is copied if they follow the last ones in shared memory.
+    pub(crate) fn copy(&mut self, bytes: &[u8]) {
+        if let Some((memory, range)) = &mut self.shared
+            && memory[range.end..].starts_with(bytes)
         {
-            length += more;
-            end += 1;
+            range.end += bytes.len();
+            return;
         }
-        // Chunks have the same capacity, so that the allocator reuses their memory.
-        let chunk = write(&*parts, begin..end, length.max(CHUNK));
-        begin = end;
-        (length > 0).then(|| chunk.into())
-    })
-}
-
-fn write(parts: &dyn Parts, which: std::ops::Range<usize>, room: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(room);
-    for part in which {
-        parts.write(part, &mut |piece| bytes.extend_from_slice(piece));
+        self.end_shared();
+        self.copied.extend_from_slice(bytes);
     }
-    bytes
+
+    /// Appends a part of memory, which the body shares unless it is short.
+    pub(crate) fn share(&mut self, memory: &Arc<Bytes>, part: Range<usize>) {
+        if let Some((last, range)) = &mut self.shared
+            && Arc::ptr_eq(last, memory)
+            && range.end == part.start
+        {
+            range.end = part.end;
+            return;
+        }
+        self.end_shared();
+        self.shared = Some((Arc::clone(memory), part));
+    }
+
+    pub(crate) fn finish(mut self) -> Body {
+        self.end_shared();
+        self.end_copied();
+        Body(self.pieces.into())
+    }
+
+    fn end_shared(&mut self) {
+        let Some((memory, range)) = self.shared.take() else {
+            return;
+        };
+        if range.len() < MIN_SHARED {
+            self.copied.extend_from_slice(&memory[range]);
+        } else {
+            self.end_copied();
+            self.pieces.push(memory.slice(range));
+        }
+    }
+
+    fn end_copied(&mut self) {
+        if !self.copied.is_empty() {
+            self.pieces.push(std::mem::take(&mut self.copied).into());
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[derive(Debug)]
-    struct Repeated(Vec<usize>);
-
-    impl Parts for Repeated {
-        fn count(&self) -> usize {
-            self.0.len()
-        }
-
-        fn write(&self, part: usize, sink: &mut dyn FnMut(&[u8])) {
-            sink(&b"ab".repeat(self.0[part] / 2));
-            sink(&b"c".repeat(self.0[part] % 2));
-        }
+    #[test]
+    fn a_body_shares_long_parts_of_memory_and_the_bytes_between_them() {
+        let text = format!("{},{};", "a".repeat(MIN_SHARED), "b".repeat(MIN_SHARED));
+        let memory = Arc::new(Bytes::from(text.clone()));
+        let (one, two) = (0..MIN_SHARED, MIN_SHARED + 1..2 * MIN_SHARED + 1);
+        let written = |between: &[u8]| {
+            let mut writer = BodyWriter::new(b"head".to_vec());
+            writer.share(&memory, one.clone());
+            writer.copy(between);
+            writer.share(&memory, two.clone());
+            writer.copy(b"end");
+            writer.finish()
+        };
+        let whole = written(b",");
+        assert_eq!(
+            whole.joined(),
+            format!("head{}end", text.trim_end_matches(';'))
+        );
+        assert_eq!(whole.0[1].as_ptr(), memory.as_ptr());
+        assert_eq!(whole.0.len(), 3);
+        let apart = written(b"::");
+        assert_eq!(
+            apart.joined(),
+            format!("head{}end", text.replace(',', "::").trim_end_matches(';'))
+        );
+        assert_eq!(apart.0.len(), 5);
+        assert_eq!(apart.joined().len(), apart.length());
     }
 
     #[test]
-    fn chunks_concatenate_to_the_body_and_are_no_longer_than_necessary() {
-        let mut parts = vec![0, 1, 3 * CHUNK, 0, 5];
-        parts.extend([CHUNK / 4 + 1; 9]);
-        parts.extend([0, 0]);
-        let body = Body::of(Repeated(parts));
-        let Body::Parts(parts, lengths) = body.clone() else {
-            panic!("{body:?}");
-        };
-        let chunks: Vec<Bytes> = chunks(parts, lengths).collect();
-        assert_eq!(chunks.concat(), body.joined());
-        assert_eq!(body.joined().len(), body.length());
-        assert!(body.joined().starts_with(b"cabab"));
-        let lengths: Vec<usize> = chunks.iter().map(Bytes::len).collect();
-        let three = 3 * (CHUNK / 4 + 1);
-        assert_eq!(lengths, [1, 3 * CHUNK, three + 5, three, three]);
+    fn short_parts_are_copied_into_one_piece() {
+        let mut writer = BodyWriter::default();
+        for part in ["one", "two", "three"] {
+            let memory = Arc::new(Bytes::from_static(part.as_bytes()));
+            writer.share(&memory, 0..part.len());
+            writer.copy(b" ");
+        }
+        let body = writer.finish();
+        assert_eq!((body.0.len(), &*body.joined()), (1, &b"one two three "[..]));
     }
 }

@@ -19,7 +19,7 @@ mod stream;
 pub(crate) mod fake_server;
 
 pub(crate) use attempts::Remote;
-pub(crate) use body::{Body, Parts};
+pub(crate) use body::{Body, BodyWriter};
 pub use connection::{Connection, Secret, Throttle};
 pub(crate) use dialect::{Assembly, Dialect, Step};
 pub(crate) use endpoint::{Address, USER_AGENT, base_address, describe, tls};
