@@ -38,6 +38,9 @@ pub(super) struct Shown {
 /// content is detected.
 const MAX_HASHED_BYTES: u64 = 16 << 20;
 
+/// Maximum number of bytes read at a time.
+const MAX_CHUNK: usize = 64 * 1024;
+
 /// Number of bytes examined to detect binary files, as in git.
 const BINARY_CHECK_BYTES: usize = 8_000;
 
@@ -53,7 +56,14 @@ pub(super) fn show(mut file: impl Read, len: u64, window: Window) -> io::Result<
     let mut shown = Shown::default();
     let mut hasher = ContentHasher::default();
     let mut line = Line::default();
-    let mut chunk = vec![0; 64 * 1024];
+    // The length is unknown or 0 for files that the kernel generates.
+    let room = usize::try_from(len).unwrap_or(MAX_CHUNK);
+    let room = if room == 0 {
+        MAX_CHUNK
+    } else {
+        room.min(MAX_CHUNK)
+    };
+    let mut chunk = vec![0; room];
     let mut first_chunk = true;
     loop {
         let n = match file.read(&mut chunk) {
