@@ -31,7 +31,7 @@ pub use model::{Fallback, Model, ModelEvent, ModelEvents, ModelResponse, StopRea
 pub use name::{ModelName, ModelNameError, Provider};
 pub use packing::pack;
 pub use remote::{Connection, ReplayedApi, RetryPolicy, Secret, Throttle, replay_answer};
-pub use request::{ModelRequest, SystemBlock, ToolSpec};
+pub use request::{InputSchema, ModelRequest, SystemBlock, ToolSpec};
 pub use scripted::{Pace, ScenarioError};
 pub use stored::{BlockKind, StoredBlock, StoredMessage};
 pub use web::WebClient;

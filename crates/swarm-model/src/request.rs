@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use swarm_protocol::{Effort, Thinking, Usage};
 
 use crate::stored::StoredMessage;
@@ -47,9 +49,10 @@ impl ModelRequest {
     /// their file has bytes.
     pub fn most_tokens(&self, window: Option<u64>) -> Usage {
         let system = self.system.iter().map(|block| block.text.len());
-        let tools = self.tools.iter().map(|tool| {
-            tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
-        });
+        let tools = self
+            .tools
+            .iter()
+            .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.json().len());
         let blocks = || self.messages.iter().flat_map(|message| &message.blocks);
         let bytes: usize = system
             .chain(tools)
@@ -86,8 +89,33 @@ pub struct ToolSpec {
     /// What it does and when to use it.
     pub description: String,
     /// JSON schema of its input.
-    pub input_schema: Value,
+    pub input_schema: InputSchema,
     /// Whether the tool is part of the prompt only after a tool search result refers to it, where
     /// the client or the server supports it ([`crate::Model::defers_tools`]).
     pub deferred: bool,
+}
+
+/// A JSON schema as text: it is sent with every request, and takes less memory than its values.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct InputSchema(Box<RawValue>);
+
+impl InputSchema {
+    /// Returns the JSON.
+    pub fn json(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl From<Value> for InputSchema {
+    fn from(schema: Value) -> Self {
+        // Serializing a JSON value cannot fail.
+        Self(serde_json::value::to_raw_value(&schema).unwrap_or_default())
+    }
+}
+
+impl PartialEq for InputSchema {
+    fn eq(&self, other: &Self) -> bool {
+        self.json() == other.json()
+    }
 }

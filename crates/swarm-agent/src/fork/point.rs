@@ -85,9 +85,8 @@ impl Head {
     pub(crate) fn bytes(&self) -> u64 {
         let system = self.system.iter().map(|block| block.text.len());
         let sent = self.specs.iter().filter(|tool| !tool.deferred);
-        let tools = sent.map(|tool| {
-            tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
-        });
+        let tools = sent
+            .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.json().len());
         system.chain(tools).sum::<usize>() as u64
     }
 }
@@ -118,7 +117,7 @@ fn tool_specs(tools: &[Arc<dyn Tool>], defers: bool) -> Result<Arc<[ToolSpec]>> 
             Ok(ToolSpec {
                 name,
                 description: tool.description(),
-                input_schema: tool.input_schema(),
+                input_schema: tool.input_schema().into(),
                 deferred: defers && tool.is_deferrable(),
             })
         })

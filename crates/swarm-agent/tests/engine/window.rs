@@ -56,7 +56,7 @@ pub(crate) fn tokens(request: &ModelRequest) -> u64 {
     let system: usize = request.system.iter().map(|block| block.text.len()).sum();
     let tools = request.tools.iter();
     let tools: usize = tools
-        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len())
+        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.json().len())
         .sum();
     ((system + tools + bytes(&request.messages)) / 4) as u64
 }

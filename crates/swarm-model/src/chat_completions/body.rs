@@ -18,7 +18,7 @@ use super::images::{Images, Text, UserContent, append, inside, is_empty, joined,
 use crate::error::ModelError;
 use crate::message::{ContentBlock, Role, sendable_input};
 use crate::remote::Body;
-use crate::request::{ModelRequest, ToolSpec};
+use crate::request::{InputSchema, ModelRequest, ToolSpec};
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
 /// Prefix of the result of a failed call.
@@ -85,7 +85,7 @@ struct WireTool<'a> {
 struct WireFunction<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: &'a InputSchema,
 }
 
 impl<'a> WireTool<'a> {

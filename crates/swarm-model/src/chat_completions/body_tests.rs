@@ -31,7 +31,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
             name: "Read".into(),
             description: "Reads.".into(),
             deferred: false,
-            input_schema: json!({"type": "object", "properties": {"z": {}, "a": {}}}),
+            input_schema: json!({"type": "object", "properties": {"z": {}, "a": {}}}).into(),
         }]),
         messages: stored(messages),
         max_tokens: 100,
@@ -314,7 +314,7 @@ fn a_deferred_tool_is_offered_once_a_search_has_found_it_and_the_result_shows_it
         let deferred = ["mcp__mail__send", "mcp__mail__list"].map(|name| ToolSpec {
             name: name.into(),
             description: "Mails.".into(),
-            input_schema: json!({"type": "object", "properties": {"to": {}}}),
+            input_schema: json!({"type": "object", "properties": {"to": {}}}).into(),
             deferred: true,
         });
         request.tools = request.tools.iter().cloned().chain(deferred).collect();

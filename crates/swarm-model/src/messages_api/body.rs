@@ -16,7 +16,7 @@ use crate::error::ModelError;
 use crate::message::{ContentBlock, sendable_input};
 use crate::packing::{CLOSING, opening};
 use crate::remote::{Body, BodyWriter};
-use crate::request::{ModelRequest, SystemBlock, ToolSpec};
+use crate::request::{InputSchema, ModelRequest, SystemBlock, ToolSpec};
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
 /// Serializes a request. The conversation is already JSON; where it is packed, it is shared, not
@@ -163,7 +163,7 @@ fn mark(cache: CacheLifetime) -> &'static str {
 struct WireTool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: &'a InputSchema,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     defer_loading: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,7 @@ fn tool(name: &str) -> ToolSpec {
         name: name.into(),
         description: format!("Does {name}."),
         deferred: false,
-        input_schema: json!({"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"required":["z"]}),
+        input_schema: json!({"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"required":["z"]}).into(),
     }
 }
 

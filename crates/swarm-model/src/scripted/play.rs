@@ -220,7 +220,7 @@ fn usage(request: &ModelRequest, content: &[ContentBlock]) -> Usage {
     let tools: usize = request
         .tools
         .iter()
-        .map(|tool| tool.description.len() + tool.input_schema.to_string().len())
+        .map(|tool| tool.description.len() + tool.input_schema.json().len())
         .sum();
     let messages: Vec<&StoredMessage> = request.messages.iter().map(|one| &**one).collect();
     let input = system + tools + json(serde_json::to_string(&messages));
