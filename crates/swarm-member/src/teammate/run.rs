@@ -61,7 +61,8 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         .store
         .with_lock_interrupt(termination.lock_interrupt());
     parts.store = Arc::clone(&store);
-    let (team, name) = (&spec.identity.agent.team, &spec.identity.agent.name);
+    let identity = spec.identity.clone();
+    let (team, name) = (&identity.agent.team, &identity.agent.name);
     let watcher = Arc::new(DirectoryWatcher::in_runtime(&Handle::current()));
 
     let started = started_by(&process, &parts.root, spec.identity.spawn_id);
@@ -93,11 +94,13 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
     // Its rights are known with its hello.
     member.reporter.posted().await;
     let hello = hello(&spec, &process, tool_names, definition);
+    // It is not needed while the member runs.
+    drop(spec);
     files.write_hello(name, &hello).await?;
     let Some(committed) = await_commit(
         &*store,
         &watcher,
-        &spec.identity,
+        &identity,
         deadline.since(clock.now()),
         stop,
     )
@@ -106,7 +109,7 @@ pub async fn run(mut parts: TeammateParts) -> Result<Ending, TeammateError> {
         member.reporter.notice("this spawn was cancelled; exiting");
         return Ok(Ending::NotWanted);
     };
-    let spawn_id = spec.identity.spawn_id;
+    let spawn_id = identity.spawn_id;
     member.role.mail.joined(spawn_id, committed.joined_at);
     let is_resumed = member.session.totals().requests > 0;
     member.begin_session(is_resumed).await;
