@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::chat_completions::{ChatCompletionsConfig, OpenAiCompatible};
 use crate::error::ModelError;
-use crate::messages_api::MessagesApiConfig;
+use crate::messages_api::{MessagesApi, MessagesApiConfig};
 use crate::model::Model;
 use crate::name::{ModelName, Provider};
 use crate::remote::Remote;
@@ -26,10 +26,10 @@ pub struct ModelSettings {
 /// client owns its connection pool.
 pub fn connect(name: &ModelName, settings: &ModelSettings) -> Result<Arc<dyn Model>, ModelError> {
     let model: Arc<dyn Model> = match name.provider {
-        Provider::Anthropic => Arc::new(Remote::new(settings.messages_api.clone())?),
+        Provider::Anthropic => Arc::new(Remote::<MessagesApi>::new(settings.messages_api.clone())?),
         Provider::OpenAi => {
             let dialect = OpenAiCompatible::new(settings.chat_completions.clone())?;
-            Arc::new(Remote::new(dialect)?)
+            Arc::new(Remote::<OpenAiCompatible>::new(dialect)?)
         }
         Provider::Scripted => {
             let path = Path::new(&name.model);

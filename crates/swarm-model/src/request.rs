@@ -82,7 +82,7 @@ pub struct SystemBlock {
 }
 
 /// A tool as described to the model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
     /// Name of the tool.
     pub name: String,
@@ -113,6 +113,8 @@ impl From<Value> for InputSchema {
         Self(serde_json::value::to_raw_value(&schema).unwrap_or_default())
     }
 }
+
+impl Eq for InputSchema {}
 
 impl PartialEq for InputSchema {
     fn eq(&self, other: &Self) -> bool {

@@ -6,17 +6,16 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde::Serialize;
 use serde_json::{Value, json};
-use swarm_protocol::{CacheLifetime, Effort};
+use swarm_protocol::CacheLifetime;
 
+use super::head::LastHead;
 use super::marks::Marks;
-use super::thinking::{WireThinking, sendable_effort, sendable_thinking};
 use crate::error::ModelError;
 use crate::message::{ContentBlock, sendable_input};
 use crate::packing::{CLOSING, opening};
 use crate::remote::{Body, BodyWriter};
-use crate::request::{InputSchema, ModelRequest, SystemBlock, ToolSpec};
+use crate::request::ModelRequest;
 use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 
 /// Serializes a request. The conversation is already JSON; where it is packed, it is shared, not
@@ -24,29 +23,15 @@ use crate::stored::{BlockKind, StoredBlock, StoredMessage};
 pub(super) fn request_body(
     request: &ModelRequest,
     cache: CacheLifetime,
+    head: &LastHead,
 ) -> Result<Body, ModelError> {
     let marks = Marks::of(request);
-    let head = Head {
-        model: &request.model,
-        max_tokens: request.max_tokens,
-        stream: true,
-        thinking: sendable_thinking(&request.model, request.thinking, request.max_tokens),
-        output_config: request
-            .effort
-            .and_then(|wanted| sendable_effort(&request.model, wanted))
-            .map(|effort| OutputConfig { effort }),
-        tools: wire_tools(&request.tools, &marks, cache),
-        system: wire_system(&request.system, &marks, cache),
-    };
-    let mut head = serde_json::to_vec(&head).map_err(|error| {
-        ModelError::InvalidRequest(format!("it cannot be written as JSON ({error})"))
-    })?;
-    // The messages are the last field.
-    head.pop();
-    head.extend_from_slice(br#","messages":["#);
+    let mut body = BodyWriter::default();
+    let head = head.of(request, &marks, cache)?;
+    body.share(&head, 0..head.len());
     let deferred = request.tools.iter().filter(|tool| tool.deferred);
     let mut messages = WrittenMessages {
-        body: BodyWriter::new(head),
+        body,
         marks,
         deferred: deferred.map(|tool| tool.name.as_str()).collect(),
         cache,
@@ -111,105 +96,12 @@ impl WrittenMessages<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct Head<'a> {
-    model: &'a str,
-    max_tokens: u32,
-    stream: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<WireThinking>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output_config: Option<OutputConfig>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<WireTool<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<WireSystem<'a>>,
-}
-
-#[derive(Serialize)]
-struct OutputConfig {
-    effort: Effort,
-}
-
-#[derive(Serialize)]
-struct Marker {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ttl: Option<&'static str>,
-}
-
-impl Marker {
-    fn new(cache: CacheLifetime) -> Self {
-        Self {
-            kind: "ephemeral",
-            ttl: match cache {
-                CacheLifetime::FiveMinutes => None,
-                CacheLifetime::OneHour => Some(cache.name()),
-            },
-        }
-    }
-}
-
 /// Returns the marker as JSON text that completes a block: the last field and the closing brace.
 fn mark(cache: CacheLifetime) -> &'static str {
     match cache {
         CacheLifetime::FiveMinutes => r#","cache_control":{"type":"ephemeral"}}"#,
         CacheLifetime::OneHour => r#","cache_control":{"type":"ephemeral","ttl":"1h"}}"#,
     }
-}
-
-#[derive(Serialize)]
-struct WireTool<'a> {
-    name: &'a str,
-    description: &'a str,
-    input_schema: &'a InputSchema,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    defer_loading: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Marker>,
-}
-
-#[derive(Serialize)]
-struct WireSystem<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    text: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Marker>,
-}
-
-fn wire_tools<'a>(tools: &'a [ToolSpec], marks: &Marks, cache: CacheLifetime) -> Vec<WireTool<'a>> {
-    // The API refuses a marker on a deferred tool, which is not part of the prefix.
-    let last = tools.iter().rposition(|tool| !tool.deferred);
-    tools
-        .iter()
-        .enumerate()
-        .map(|(index, tool)| WireTool {
-            name: &tool.name,
-            description: &tool.description,
-            input_schema: &tool.input_schema,
-            defer_loading: tool.deferred,
-            cache_control: (marks.tools && Some(index) == last).then(|| Marker::new(cache)),
-        })
-        .collect()
-}
-
-fn wire_system<'a>(
-    blocks: &'a [SystemBlock],
-    marks: &Marks,
-    cache: CacheLifetime,
-) -> Vec<WireSystem<'a>> {
-    blocks
-        .iter()
-        .enumerate()
-        .filter(|(_, block)| !block.text.is_empty())
-        .map(|(index, block)| WireSystem {
-            kind: "text",
-            text: &block.text,
-            cache_control: marks.system.contains(&index).then(|| Marker::new(cache)),
-        })
-        .collect()
 }
 
 fn has_content(message: &StoredMessage) -> bool {

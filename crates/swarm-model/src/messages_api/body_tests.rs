@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use swarm_protocol::Thinking;
+use swarm_protocol::{Effort, Thinking};
 
 use super::*;
 use crate::message::Message;
+use crate::request::{SystemBlock, ToolSpec};
 use crate::stored::stored;
 use serde_json::Map;
 
@@ -67,7 +68,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
 }
 
 fn text_of(request: &ModelRequest) -> String {
-    let body = request_body(request, CacheLifetime::FiveMinutes).unwrap();
+    let body = request_body(request, CacheLifetime::FiveMinutes, &LastHead::default()).unwrap();
     String::from_utf8(body.joined().to_vec()).unwrap()
 }
 
@@ -224,7 +225,7 @@ fn a_result_with_an_image_is_marked_like_any_other() {
 #[test]
 fn every_marker_requests_one_hour_if_configured() {
     let request = request(conversation());
-    let body = request_body(&request, CacheLifetime::OneHour).unwrap();
+    let body = request_body(&request, CacheLifetime::OneHour, &LastHead::default()).unwrap();
     let text = String::from_utf8(body.joined().to_vec()).unwrap();
     let usual = text_of(&request);
     let count = |text: &str, part: &str| text.matches(part).count();

@@ -13,13 +13,30 @@ use crate::request::ModelRequest;
 
 use super::answer::Answer;
 use super::body::request_body;
+use super::head::LastHead;
 
 /// API version of this client (<https://docs.claude.com/en/api/versioning>).
 const API_VERSION: &str = "2023-06-01";
 
 const PROVIDER: Provider = Provider::Anthropic;
 
-impl Dialect for MessagesApiConfig {
+/// The Messages API with the settings of a client.
+#[derive(Debug)]
+pub(crate) struct MessagesApi {
+    config: MessagesApiConfig,
+    head: LastHead,
+}
+
+impl From<MessagesApiConfig> for MessagesApi {
+    fn from(config: MessagesApiConfig) -> Self {
+        Self {
+            config,
+            head: LastHead::default(),
+        }
+    }
+}
+
+impl Dialect for MessagesApi {
     type Answer = Answer;
 
     fn provider(&self) -> Provider {
@@ -27,17 +44,17 @@ impl Dialect for MessagesApiConfig {
     }
 
     fn address(&self) -> Result<Address, ModelError> {
-        let mut address = Address::new(messages_url(&self.base_url)?);
+        let mut address = Address::new(messages_url(&self.config.base_url)?);
         address.header(
             HeaderName::from_static("anthropic-version"),
             HeaderValue::from_static(API_VERSION),
         );
-        match (&self.auth_token, &self.api_key) {
+        match (&self.config.auth_token, &self.config.api_key) {
             (Some(token), _) => address.credential(PROVIDER, AUTHORIZATION, "Bearer ", token)?,
             (None, Some(key)) => {
                 let name = HeaderName::from_static("x-api-key");
                 address.credential(PROVIDER, name, "", key)?;
-                if self.sends_key_as_token {
+                if self.config.sends_key_as_token {
                     address.credential(PROVIDER, AUTHORIZATION, "Bearer ", key)?;
                 }
             }
@@ -47,7 +64,7 @@ impl Dialect for MessagesApiConfig {
     }
 
     fn connection(&self) -> &Connection {
-        &self.connection
+        &self.config.connection
     }
 
     fn takes_documents(&self) -> bool {
@@ -55,11 +72,15 @@ impl Dialect for MessagesApiConfig {
     }
 
     fn secrets(&self) -> Vec<&Secret> {
-        self.api_key.iter().chain(&self.auth_token).collect()
+        self.config
+            .api_key
+            .iter()
+            .chain(&self.config.auth_token)
+            .collect()
     }
 
     fn body(&self, request: &ModelRequest) -> Result<Body, ModelError> {
-        request_body(request, self.cache)
+        request_body(request, self.config.cache, &self.head)
     }
 
     fn answer(&self, model: &str) -> Answer {
@@ -156,7 +177,7 @@ mod tests {
             auth_token: Some(Secret::new("token-1")),
             ..MessagesApiConfig::default()
         };
-        let address = both.address().unwrap();
+        let address = MessagesApi::from(both.clone()).address().unwrap();
         assert_eq!(address.headers()["authorization"], "Bearer token-1");
         assert!(!address.headers().contains_key("x-api-key"));
         let key = MessagesApiConfig {
@@ -164,7 +185,7 @@ mod tests {
             sends_key_as_token: true,
             ..both.clone()
         };
-        let headers = key.address().unwrap();
+        let headers = MessagesApi::from(key).address().unwrap();
         let headers = headers.headers();
         assert_eq!(headers["authorization"], "Bearer sk-test");
         assert_eq!(headers["x-api-key"], "sk-test");
@@ -178,7 +199,7 @@ mod tests {
     fn sort(status: u16, body: &str) -> Failure {
         let refusal = Refusal::from_body(status, body.as_bytes());
         let line = refusal.line();
-        MessagesApiConfig::default().failure(&refusal, line, "claude-x")
+        MessagesApi::from(MessagesApiConfig::default()).failure(&refusal, line, "claude-x")
     }
 
     fn api(kind: &str, message: &str) -> String {

@@ -14,7 +14,7 @@ use crate::model::{Model, ModelEvent, ModelEvents, StopReason};
 use crate::remote::fake_server::{FakeServer, Item, Reply, completed, failed, short_request};
 use crate::remote::{Connection, Remote, RetryPolicy, Secret};
 
-pub(super) type MessagesApi = Remote<MessagesApiConfig>;
+pub(super) type MessagesApi = Remote<super::MessagesApi>;
 
 const KEY: &str = "sk-ant-secret-key";
 

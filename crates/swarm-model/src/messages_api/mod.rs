@@ -7,6 +7,7 @@ pub(crate) mod answer;
 mod body;
 mod client;
 mod event;
+mod head;
 mod marks;
 mod thinking;
 
@@ -18,4 +19,5 @@ pub(crate) mod played;
 #[cfg(test)]
 mod throttle_tests;
 
+pub(crate) use client::MessagesApi;
 pub use client::MessagesApiConfig;

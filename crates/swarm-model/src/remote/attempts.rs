@@ -67,7 +67,8 @@ impl<D: Dialect> Remote<D> {
     ///
     /// Fails with [`ModelError::NoKey`] or [`ModelError::Auth`] without a usable credential and
     /// with [`ModelError::Setup`] if another setting is invalid.
-    pub(crate) fn new(dialect: D) -> Result<Self, ModelError> {
+    pub(crate) fn new(dialect: impl Into<D>) -> Result<Self, ModelError> {
+        let dialect = dialect.into();
         let endpoint = Endpoint::new(dialect.address()?, dialect.connection())?;
         Ok(Self {
             inner: Arc::new(Inner { dialect, endpoint }),
