@@ -112,6 +112,10 @@ pub fn parse<T: JsonSchema + DeserializeOwned>(tool: &str, mut input: Value) -> 
     if !input.is_object() {
         return Err(format!("{tool} takes an object of parameters."));
     }
+    // Most calls are exact; the schema takes longer than their parsing.
+    if let Ok(parameters) = T::deserialize(&input) {
+        return Ok(parameters);
+    }
     coerce(&mut input, &schema::<T>());
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();
