@@ -57,14 +57,6 @@ pub(crate) struct BodyWriter {
 }
 
 impl BodyWriter {
-    /// Creates a body that starts with these bytes.
-    pub(crate) fn new(start: Vec<u8>) -> Self {
-        Self {
-            copied: start,
-            ..Self::default()
-        }
-    }
-
     /// Appends bytes. Nothing is copied if they follow the last ones in shared memory.
     pub(crate) fn copy(&mut self, bytes: &[u8]) {
         if let Some((memory, range)) = &mut self.shared
@@ -125,7 +117,8 @@ mod tests {
         let memory = Arc::new(Bytes::from(text.clone()));
         let (one, two) = (0..MIN_SHARED, MIN_SHARED + 1..2 * MIN_SHARED + 1);
         let written = |between: &[u8]| {
-            let mut writer = BodyWriter::new(b"head".to_vec());
+            let mut writer = BodyWriter::default();
+            writer.copy(b"head");
             writer.share(&memory, one.clone());
             writer.copy(between);
             writer.share(&memory, two.clone());
