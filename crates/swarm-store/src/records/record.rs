@@ -30,13 +30,16 @@ pub(super) struct Log<T> {
 }
 
 /// The value of a record.
-pub(super) trait Value: Serialize + DeserializeOwned {}
+pub(super) trait Value:
+    Clone + Serialize + DeserializeOwned + Send + Sync + 'static
+{
+}
 
-impl<V: Serialize + DeserializeOwned> Value for V {}
+impl<V: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Value for V {}
 
 /// A value, and what its changes append to logs and have not appended yet. They are written
 /// together, so that no change is without its event and events have the order of the changes.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Versioned<V> {
     pub(super) value: V,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +47,7 @@ pub(super) struct Versioned<V> {
 }
 
 /// An entry for a log.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Outgoing {
     Event(Box<JournalEntry>),

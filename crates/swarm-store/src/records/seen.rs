@@ -2,6 +2,7 @@
 //! read nothing first. What is heard can be late by the time of an announcement; lost ones are made up
 //! for within seconds, because all watchers are woken then.
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +12,8 @@ use swarm_protocol::{Budgets, InboxEntry, MemberName, Task, TeamConfig};
 
 use super::bell::{Heard, Rings};
 use super::key::Key;
-use super::space::{Stored, WriteId};
+use super::record::{Value, Versioned};
+use super::space::WriteId;
 use crate::Result;
 
 /// How long a number of unread entries is used, to which other processes add unheard.
@@ -39,7 +41,9 @@ pub(super) struct Seen {
 /// A record, and the gaps that were heard before it was read.
 #[derive(Debug)]
 struct Kept {
-    stored: Arc<Stored>,
+    revision: u64,
+    /// A [`Versioned`].
+    value: Arc<dyn Any + Send + Sync>,
     gaps: u64,
 }
 
@@ -55,22 +59,35 @@ impl Seen {
     }
 
     /// Keeps a record that was read or written after `before` was heard of it.
-    pub(super) fn keep(&self, key: &Key, stored: Stored, before: Rings) {
-        let (stored, gaps) = (Arc::new(stored), before.gaps);
+    pub(super) fn keep<V: Value>(
+        &self,
+        key: &Key,
+        revision: u64,
+        value: Versioned<V>,
+        before: Rings,
+    ) {
         let mut kept = self.kept.lock();
-        let older = kept.get(key).map(|kept| kept.stored.revision);
-        if older.is_none_or(|older| older <= stored.revision) {
-            kept.insert(key.clone(), Kept { stored, gaps });
+        let older = kept.get(key).map(|kept| kept.revision);
+        if older.is_none_or(|older| older <= revision) {
+            let new = Kept {
+                revision,
+                value: Arc::new(value),
+                gaps: before.gaps,
+            };
+            kept.insert(key.clone(), new);
         }
     }
 
-    /// Returns a watched record, unless it may have changed since it was kept.
-    pub(super) fn kept(&self, key: &Key) -> Option<Arc<Stored>> {
+    /// Returns a watched record and its revision, unless it may have changed since it was kept.
+    pub(super) fn kept<V: Value>(&self, key: &Key) -> Option<(u64, Arc<Versioned<V>>)> {
         let now = self.rings(key)?;
         let kept = self.kept.lock();
         let kept = kept.get(key)?;
-        let is_current = now.gaps == kept.gaps && now.newest <= kept.stored.revision;
-        is_current.then(|| Arc::clone(&kept.stored))
+        if now.gaps != kept.gaps || now.newest > kept.revision {
+            return None;
+        }
+        let value = Arc::clone(&kept.value).downcast().ok()?;
+        Some((kept.revision, value))
     }
 
     /// Forgets everything: the team is gone, and the next one of this name starts from zero.

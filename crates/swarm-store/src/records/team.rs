@@ -12,7 +12,7 @@ use super::call::{Call, Patience};
 use super::key::Key;
 use super::record::{Outbox, Outgoing, Record, Value, Versioned, from_bytes, joined, to_bytes};
 use super::seen::{LastReading, Reading, Seen};
-use super::space::{Answered, NewEntry, NoAnswer, NotWritten, Space, Stored, WriteId};
+use super::space::{Answered, NewEntry, NoAnswer, NotWritten, Space, WriteId};
 use super::values::{self, RosterValue};
 use crate::file::{Layout, hub_file};
 use crate::keys::SigningKey;
@@ -135,8 +135,8 @@ impl RecordsTeam {
 
     /// Reads a record. If this handle watches it, the server is asked only after a change was heard.
     pub(super) fn read_watched<V: Value>(&self, record: &Record<V>) -> Result<V> {
-        match self.seen.kept(&record.key) {
-            Some(kept) => Ok(from_bytes::<Versioned<V>>(&record.key, &kept.value)?.value),
+        match self.seen.kept::<V>(&record.key) {
+            Some((_, kept)) => Ok(kept.value.clone()),
             None => self.read(record),
         }
     }
@@ -174,16 +174,17 @@ impl RecordsTeam {
         let mut kept = self.seen.kept(key);
         loop {
             let kept = kept.take();
-            let (revision, mut found) = match &kept {
-                Some(kept) => (kept.revision, from_bytes(key, &kept.value)?),
+            let is_kept = kept.is_some();
+            let (revision, mut found) = match kept {
+                Some((revision, kept)) => (revision, Versioned::clone(&kept)),
                 None => self.fetch(record)?,
             };
             self.publish(key, revision, &found)?;
             let mut outbox = Outbox::new(self.now());
             let result = match edit(&mut found.value, &mut outbox) {
                 // There may be a change that was not heard yet.
-                Err(_) if kept.is_some() => continue,
-                Ok(_) if kept.is_some() && outbox.changes_nothing => continue,
+                Err(_) if is_kept => continue,
+                Ok(_) if is_kept && outbox.changes_nothing => continue,
                 result => result?,
             };
             if outbox.changes_nothing {
@@ -193,12 +194,14 @@ impl RecordsTeam {
             let value = to_bytes(key, &found)?;
             let before = self.seen.rings(key);
             if let Some(revision) = self.write(key, revision, &value, is_repetition)? {
-                if let Some(before) = before {
-                    let stored = Stored { revision, value };
-                    self.seen.keep(key, stored, before);
-                }
-                if self.publish_now(key, revision, &found) && found.outbox.len() > MANY {
+                let is_published = self.publish_now(key, revision, &found);
+                if is_published && found.outbox.len() > MANY {
                     self.empty_outbox(key, revision, found);
+                } else if let Some(before) = before {
+                    if is_published {
+                        found.outbox.clear();
+                    }
+                    self.seen.keep(key, revision, found, before);
                 }
                 return Ok(result);
             }
@@ -221,11 +224,11 @@ impl RecordsTeam {
         let before = self.seen.rings(key);
         let found = self.answered(false, |at_most| self.space.read(key, at_most))?;
         if let Some(stored) = found {
-            let found = (stored.revision, from_bytes(key, &stored.value)?);
+            let found: Versioned<V> = from_bytes(key, &stored.value)?;
             if let Some(before) = before {
-                self.seen.keep(key, stored, before);
+                self.seen.keep(key, stored.revision, found.clone(), before);
             }
-            return Ok(found);
+            return Ok((stored.revision, found));
         }
         let value = (record.initial)().ok_or_else(|| self.space.absent())?;
         let outbox = Vec::new();

@@ -90,7 +90,7 @@ pub(super) fn archive(name: &MemberName) -> Log<InboxEntry> {
     Log::new(&format!("archive.{name}"))
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RosterValue {
     pub(super) config: TeamConfig,
@@ -121,7 +121,7 @@ pub(super) struct TasksValue {
     pub(super) ended: BTreeMap<SpawnId, Vec<TaskId>>,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RequestsValue {
     pub(super) requests: BTreeMap<RequestId, RequestRecord>,
@@ -144,7 +144,7 @@ pub(super) struct InboxValue {
     pub(super) ends: BTreeSet<SpawnId>,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Reports {
     pub(super) hello: Option<Hello>,
