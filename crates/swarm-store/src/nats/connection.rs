@@ -237,7 +237,7 @@ impl Connection {
                 Err(error) => return Err(self.not_connected(&error)),
             }
         };
-        self.connected.send_modify(|now| now.0 = true);
+        note_connected(&self.connected);
         let context = jetstream::new(client.clone());
         Ok((client, context))
     }
@@ -259,7 +259,7 @@ impl Connection {
                     match event {
                         Event::Connected => {
                             *refusal.lock() = None;
-                            connected.send_modify(|now| now.0 = true);
+                            note_connected(&connected);
                         }
                         Event::Disconnected | Event::Closed => {
                             connected.send_modify(|now| *now = (false, now.1 + 1));
@@ -292,6 +292,11 @@ impl Connection {
         }
         Ok(options)
     }
+}
+
+/// The first connection is reported twice.
+fn note_connected(connected: &watch::Sender<(bool, u64)>) {
+    connected.send_if_modified(|now| !std::mem::replace(&mut now.0, true));
 }
 
 /// Returns the pause before an attempt to connect. The first one is what every command begins with.

@@ -1,46 +1,70 @@
 //! Hearing of changes. The server announces each message of the stream when it has stored it, in their
-//! order; a process subscribes to those of the keys that it watches. It hears the messages of an inbox
-//! themselves when they are published, which says nothing until they are announced.
+//! order; a process subscribes to those of the keys that it watches. The messages of a watched inbox are
+//! delivered instead.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::{Message, Subscriber};
-use bytes::Bytes;
+use futures::FutureExt as _;
 use futures::StreamExt as _;
 use futures::stream::{SelectAll, select_all};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 
-use super::chunks::has_chunks;
+use super::delivery::Delivered;
 use super::lease_record::is_renewal;
-use super::listening::{KEPT, Listening};
+use super::listening::Listening;
 use super::requests::Requests;
 use super::subjects;
 use crate::records::{Heard, Key};
 
-/// All watchers look again this often, because hints can be lost.
+/// All watchers look again this often, because hints can be lost. A delivery of which nothing is heard for
+/// as long is begun again.
 const SWEEP: Duration = Duration::from_secs(5);
 
-/// Headers of an announcement.
+/// Header of an announcement.
 const SEQUENCE: &str = "Nats-Sequence";
-const SUBJECT: &str = "Nats-Subject";
+
+/// What is heard of a key.
+#[derive(Debug)]
+enum News {
+    /// Another message was stored.
+    Written(u64),
+    Delivered(Delivered),
+    /// Something may have been missed.
+    Gap,
+}
 
 impl Requests {
-    /// Returns what changes when keys, or keys with these prefixes, are written.
+    /// Returns what changes when keys, or keys with these prefixes, are written. If there is a connection,
+    /// a request that is sent afterwards finds all changes that are not heard of.
     pub(super) fn heard(self: &Arc<Self>, keys: &[Key]) -> Heard {
         let mut listening = self.listening.lock();
         let heard = self.bells.heard(keys);
         for key in keys {
-            listening.entry(key.clone()).or_insert_with(|| {
-                let requests = Arc::clone(self);
-                Listening::new(self.hub.spawn(requests.listen(key.clone())))
-            });
+            listening
+                .entry(key.clone())
+                .or_insert_with(|| self.begin_to_listen(key.clone()));
         }
         heard
     }
 
-    /// Returns the entries of a log after a sequence number that were heard, and forgets older ones.
+    fn begin_to_listen(self: &Arc<Self>, key: Key) -> Listening {
+        let requests = Arc::clone(self);
+        let task = if key.is_inbox() {
+            self.hub.spawn(requests.listen_to_log(key))
+        } else {
+            let reconnects = self.hub.reconnects();
+            let is_connected = self.hub.last_client().is_some();
+            let subscribed = is_connected.then(|| self.subscribe(&key).now_or_never());
+            let subscribed = subscribed.flatten().flatten();
+            self.hub.spawn(requests.listen(key, reconnects, subscribed))
+        };
+        Listening::new(task)
+    }
+
+    /// Returns the entries of a log after a sequence number that were delivered, and forgets older ones.
     /// None is missing among them since the last gap.
     pub(super) fn heard_entries(&self, log: &Key, from: u64) -> Vec<(u64, Vec<u8>)> {
         let mut listening = self.listening.lock();
@@ -57,68 +81,118 @@ impl Requests {
 
     /// Rings at announced changes of a key while it has watchers. After a pause in the connection
     /// everything may have changed.
-    async fn listen(self: Arc<Self>, key: Key) {
-        let mut reconnects = self.hub.reconnects();
-        let mut heard = loop {
-            if let Some(heard) = self.subscribe(&key).await {
-                break heard;
-            }
-            sleep(SWEEP).await;
-        };
-        // The first tick is immediate: there may have been a change before the subscription.
-        let mut sweep = interval(SWEEP);
-        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut published = HashMap::new();
+    async fn listen(
+        self: Arc<Self>,
+        key: Key,
+        mut reconnects: watch::Receiver<(bool, u64)>,
+        subscribed: Option<SelectAll<Subscriber>>,
+    ) {
         let mut connection = self.connection_id();
+        // There may have been a change before a later subscription.
+        let first = match &subscribed {
+            Some(_) => SWEEP,
+            None => Duration::ZERO,
+        };
+        let mut heard = match subscribed {
+            Some(heard) => heard,
+            None => loop {
+                if let Some(heard) = self.subscribe(&key).await {
+                    break heard;
+                }
+                sleep(SWEEP).await;
+            },
+        };
+        let mut sweep = interval_at(Instant::now() + first, SWEEP);
+        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let change = tokio::select! {
+            let news = tokio::select! {
                 message = heard.next() => match message {
                     Some(message) if is_renewal(message.headers.as_ref()) => continue,
-                    Some(message) => {
-                        let Some((at, subject)) = announced(&message) else {
-                            if published.len() >= KEPT {
-                                published.clear();
-                            }
-                            published.insert(message.subject.to_string(), entry(message));
-                            continue;
-                        };
-                        self.note_sequence(at);
-                        Some((at, published.remove(subject).flatten()))
-                    }
+                    Some(message) => announced(&message).map_or(News::Gap, News::Written),
                     None => {
                         sleep(SWEEP).await;
-                        None
+                        News::Gap
                     }
                 },
                 changed = reconnects.changed() => match changed {
-                    Ok(()) => None,
+                    Ok(()) => News::Gap,
                     Err(_) => return,
                 },
-                _ = sweep.tick() => None,
+                _ = sweep.tick() => News::Gap,
             };
             // A new connection is reported before the loss of the previous one.
             let now = self.connection_id();
             let is_other = now != connection;
             connection = now;
-            if (is_other && change.is_some() && !self.ring(&key, None)) || !self.ring(&key, change)
-            {
+            if (is_other && !self.ring(&key, News::Gap)) || !self.ring(&key, news) {
                 return;
             }
         }
     }
 
-    /// Rings for a change of a key, or because something may have been missed. Returns `false` if
-    /// nobody watches it any more.
-    fn ring(&self, key: &Key, change: Option<(u64, Option<Bytes>)>) -> bool {
-        let mut listening = self.listening.lock();
-        let at = change.as_ref().map(|(at, _)| *at);
-        if let Some(own) = listening.get_mut(key) {
-            match change {
-                Some((at, entry)) => own.add(at, entry),
-                None => own.clear(),
+    /// Rings at the entries of a log that are delivered while it has watchers.
+    async fn listen_to_log(self: Arc<Self>, log: Key) {
+        let mut reconnects = self.hub.reconnects();
+        loop {
+            let losses = reconnects.borrow().1;
+            let is_watched = tokio::select! {
+                is_watched = self.hear_delivery(&log) => is_watched,
+                lost = reconnects.wait_for(|now| now.1 != losses) => lost.is_ok(),
+            };
+            if !is_watched {
+                return;
             }
         }
-        let is_watched = self.bells.ring_watched(key, at);
+    }
+
+    /// Rings at the entries of a log from now on, until something may be missing. Returns whether the log
+    /// is still watched.
+    async fn hear_delivery(&self, log: &Key) -> bool {
+        // For as long as there is no connection.
+        drop(self.hub.client().await);
+        let delivery = timeout(SWEEP, self.deliver(log)).await;
+        // There may have been entries before.
+        if !self.ring(log, News::Gap) {
+            return false;
+        }
+        let Ok(Ok(mut delivery)) = delivery else {
+            sleep(SWEEP).await;
+            return true;
+        };
+        loop {
+            let delivered = match timeout(SWEEP, delivery.next()).await {
+                Ok(Delivered::Incomplete) | Err(_) => return true,
+                Ok(delivered) => delivered,
+            };
+            if !self.ring(log, News::Delivered(delivered)) {
+                return false;
+            }
+        }
+    }
+
+    /// Rings for news of a key. Returns `false` if nobody watches it any more.
+    fn ring(&self, key: &Key, news: News) -> bool {
+        let mut listening = self.listening.lock();
+        let is_watched = match news {
+            News::Written(at) => {
+                self.note_sequence(at);
+                self.bells.ring_watched(key, Some(at))
+            }
+            News::Delivered(Delivered::Entry(at, entry)) => {
+                self.note_sequence(at);
+                if let Some(own) = listening.get_mut(key) {
+                    own.add(at, entry);
+                }
+                self.bells.ring_watched(key, Some(at))
+            }
+            News::Delivered(Delivered::Nothing) => self.bells.is_watched(key),
+            News::Delivered(Delivered::Incomplete) | News::Gap => {
+                if let Some(own) = listening.get_mut(key) {
+                    own.clear();
+                }
+                self.bells.ring_watched(key, None)
+            }
+        };
         if !is_watched {
             listening.remove(key);
         }
@@ -137,22 +211,12 @@ impl Requests {
         for subject in subjects::changes_of(&self.team, key) {
             heard.push(client.subscribe(subject).await.ok()?);
         }
-        if key.is_inbox() {
-            let entries = subjects::entries(&self.team, key);
-            heard.push(client.subscribe(entries).await.ok()?);
-        }
         Some(select_all(heard))
     }
 }
 
-/// Returns the sequence number and the subject of the message that is announced.
-fn announced(message: &Message) -> Option<(u64, &str)> {
-    let headers = message.headers.as_ref()?;
-    let sequence = headers.get(SEQUENCE)?.as_str().parse().ok()?;
-    Some((sequence, headers.get(SUBJECT)?.as_str()))
-}
-
-/// Returns the entry in a message; `None` if it is stored in chunks.
-fn entry(message: Message) -> Option<Bytes> {
-    (!message.headers.is_some_and(|headers| has_chunks(&headers))).then_some(message.payload)
+/// Returns the sequence number of the message that is announced.
+fn announced(message: &Message) -> Option<u64> {
+    let sequence = message.headers.as_ref()?.get(SEQUENCE)?;
+    sequence.as_str().parse().ok()
 }

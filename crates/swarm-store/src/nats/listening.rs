@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use tokio::task::JoinHandle;
 
-/// Most messages that are kept for a reader, or until they are announced. A reader that needs others
-/// asks for them.
-pub(super) const KEPT: usize = 1024;
+/// Most messages that are kept for a reader. A reader that needs others asks for them.
+const KEPT: usize = 1024;
 
 /// A task that listens to a key, or a prefix of keys.
 #[derive(Debug)]
 pub(super) struct Listening {
     task: JoinHandle<()>,
-    /// Entries of the log of this key that were announced and perhaps not read.
+    /// Entries of the log of this key that were delivered and perhaps not read.
     entries: BTreeMap<u64, Bytes>,
     /// The last one before them that is not there.
     missed: u64,
@@ -32,7 +31,7 @@ impl Listening {
         self.task.abort();
     }
 
-    /// Adds an entry that was announced; `None` if only its sequence number was heard.
+    /// Adds an entry that was delivered; `None` if only its sequence number is known.
     pub(super) fn add(&mut self, at: u64, entry: Option<Bytes>) {
         match entry {
             Some(entry) if self.entries.len() < KEPT => drop(self.entries.insert(at, entry)),

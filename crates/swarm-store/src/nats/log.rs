@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::pull::Config;
-use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
+use async_nats::jetstream::consumer::{
+    AckPolicy, Consumer, DeliverPolicy, FromConsumer, IntoConsumerConfig,
+};
 use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::ConsumerErrorKind;
 use bytes::Bytes;
@@ -121,7 +123,6 @@ impl Requests {
         start_sequence: u64,
         end: u64,
     ) -> Answered<Vec<StreamMessage>> {
-        let stream = self.stream().await?;
         let config = Config {
             deliver_policy: DeliverPolicy::ByStartSequence { start_sequence },
             ack_policy: AckPolicy::None,
@@ -130,11 +131,7 @@ impl Requests {
             memory_storage: true,
             ..Config::default()
         };
-        let reader = stream.create_consumer(config).await;
-        let reader = reader.map_err(|error| match error.kind() {
-            ConsumerErrorKind::JetStream(error) => self.refused(&error),
-            _ => self.failed(&error),
-        })?;
+        let reader = self.create_reader(config).await?;
         // Not what is pending later: others may write faster than this reads.
         let (mut left, mut next) = (reader.cached_info().num_pending, start_sequence);
         let mut found = Vec::new();
@@ -174,5 +171,17 @@ impl Requests {
         // Nobody waits for it: otherwise the server removes the reader later.
         drop(client.publish(delete, Bytes::new()).await);
         Ok(found)
+    }
+
+    /// Has the server create a reader, which it removes when nobody uses it any more.
+    pub(super) async fn create_reader<C: IntoConsumerConfig + FromConsumer>(
+        &self,
+        config: C,
+    ) -> Answered<Consumer<C>> {
+        let reader = self.complete_stream().await?.create_consumer(config).await;
+        reader.map_err(|error| match error.kind() {
+            ConsumerErrorKind::JetStream(error) => self.refused(&error),
+            _ => self.failed(&error),
+        })
     }
 }

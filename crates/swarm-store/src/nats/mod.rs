@@ -4,6 +4,7 @@
 mod chunks;
 mod connection;
 mod credentials;
+mod delivery;
 mod lease;
 mod lease_record;
 mod listen;

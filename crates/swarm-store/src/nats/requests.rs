@@ -132,7 +132,7 @@ impl Requests {
     ///
     /// nats-server 2.9 crashes when a message is requested from a stream that it is creating, and
     /// anybody may ask for a team at that moment. It describes such a stream without harm.
-    async fn complete_stream(&self) -> Answered<Stream<()>> {
+    pub(super) async fn complete_stream(&self) -> Answered<Stream<()>> {
         if !self.is_complete.load(Ordering::SeqCst) {
             Box::pin(self.last_sequence()).await?;
             self.is_complete.store(true, Ordering::SeqCst);

@@ -82,6 +82,13 @@ impl Bells {
         true
     }
 
+    /// Returns whether exactly this key or prefix is watched.
+    pub(crate) fn is_watched(&self, watched: &Key) -> bool {
+        let bells = self.0.lock();
+        let bell = bells.get(watched.as_str());
+        bell.is_some_and(|bell| bell.receiver_count() > 0)
+    }
+
     /// Wakes all waiters.
     pub(crate) fn ring_all(&self) {
         for bell in self.0.lock().values() {

@@ -34,7 +34,8 @@ impl RecordsTeam {
         Ok(inbox)
     }
 
-    /// The same for an inbox that this handle watches, without what was not heard of yet.
+    /// The same for an inbox that this handle watches, without what was not heard of yet and without
+    /// what is read in the log.
     pub(super) fn inbox_heard(&self, name: &MemberName) -> Result<Option<InboxValue>> {
         let log = values::sent(name).key;
         let Some(before) = self.seen.rings(&log) else {
@@ -59,26 +60,27 @@ impl RecordsTeam {
                 self.remove_sent(name, &dropped);
             }
         }
-        fold(&mut inbox, tail.entries.iter().cloned());
+        let unread = unread(&tail.entries, inbox.as_ref());
+        fold(&mut inbox, unread);
         Ok(inbox)
     }
 
-    /// Adds what was heard and not read. Returns `false` if the log may have more.
-    fn hear_on(&self, log: &Key, tail: &mut Tail, now: Rings) -> Result<bool> {
-        if tail.has_missed(now) {
+    /// Adds what was heard. Returns `false` if the log may have more.
+    fn hear_on(&self, log: &Key, tail: &mut Tail, before: Rings) -> Result<bool> {
+        if tail.has_missed(before) {
             return Ok(false);
         }
-        let heard = self.space.heard_entries(log, tail.newest());
+        let heard = self.space.heard_entries(log, tail.end);
         let later = self.seen.rings(log);
         if later.is_none_or(|rings| tail.has_missed(rings)) {
             return Ok(false);
         }
-        tail.entries.extend(parsed(log, &heard)?);
-        Ok(tail.newest() >= now.newest)
+        let end = heard.last().map_or(tail.end, |(at, _)| *at);
+        tail.add(parsed(log, &heard)?, end, before);
+        Ok(end >= before.newest)
     }
 
-    /// Reads the entries that the log has got since the last reading. An announcement may be lost, so
-    /// nothing leaves the log because of what was heard.
+    /// Reads the entries that the log has got since the last time.
     fn read_on(&self, log: &Key, tail: &mut Tail, before: Rings) -> Result<()> {
         let end = self.answered(false, |at_most| self.space.end(log, at_most))?;
         if end < tail.end {
@@ -86,21 +88,13 @@ impl RecordsTeam {
             *tail = Tail::default();
         }
         let found = self.answered(false, |at_most| self.space.entries(log, tail.end, at_most))?;
-        let mut heard = tail.take_heard();
-        let mut read = Vec::new();
-        for (at, entry) in &found.entries {
-            let entry = match heard.remove(at) {
-                Some(heard) => heard,
-                None => from_bytes(log, entry)?,
-            };
-            read.push((*at, entry));
-        }
+        let read = parsed(log, &found.entries)?;
         tail.add(read, found.next.max(end), before);
         Ok(())
     }
 
-    /// Returns the messages of a watched inbox that this handle knows and the record does not have, if
-    /// the wanted ones are known and few are read in the log: then an acknowledgement leaves them there.
+    /// Returns the unread messages of a watched inbox that this handle knows and the record does not have,
+    /// if the wanted ones are known and few are read in the log: then an acknowledgement leaves them there.
     pub(super) fn known_sent(
         &self,
         name: &MemberName,
@@ -109,30 +103,33 @@ impl RecordsTeam {
     ) -> Option<Sent> {
         let log = values::sent(name).key;
         let read = inbox.map_or(0, |inbox| inbox.read.len());
-        let is_read = self.seen.rings(&log).is_some();
-        if !is_read || wanted.is_empty() || read + wanted.len() > READ_IN_LOG {
+        if self.seen.rings(&log).is_none() || read + wanted.len() > READ_IN_LOG {
             return None;
         }
         let tail = self.seen.tail(name);
-        let known = tail.lock().entries.clone();
-        let stored = inbox.iter().flat_map(|inbox| &inbox.entries);
-        let ids: HashSet<&MessageId> = stored
-            .chain(known.iter().map(|(_, entry)| entry))
-            .filter_map(|entry| entry.msg_id.as_ref())
-            .collect();
-        let has_all = wanted.iter().all(|id| ids.contains(id));
-        has_all.then_some(known)
+        let known = tail.lock();
+        let known = &known.entries;
+        has_all(known, inbox, wanted).then(|| unread(known, inbox))
     }
 
-    /// Returns the messages in the log that the record does not have.
-    pub(super) fn sent_since(&self, name: &MemberName, inbox: Option<&InboxValue>) -> Result<Sent> {
+    /// Returns the messages in the log that the record does not have: all, or those that this handle has
+    /// heard of if the wanted ones are among them.
+    pub(super) fn sent_since(
+        &self,
+        name: &MemberName,
+        inbox: Option<&InboxValue>,
+        wanted: &[MessageId],
+    ) -> Result<Sent> {
         let log = values::sent(name).key;
         let Some(before) = self.seen.rings(&log) else {
             return self.sent(name, inbox.map_or(0, |inbox| inbox.next));
         };
         let tail = self.seen.tail(name);
         let mut tail = tail.lock();
-        self.read_on(&log, &mut tail, before)?;
+        let is_complete = self.hear_on(&log, &mut tail, before)?;
+        if !is_complete || !has_all(&tail.entries, inbox, wanted) {
+            self.read_on(&log, &mut tail, before)?;
+        }
         Ok(tail.entries.clone())
     }
 
@@ -162,6 +159,26 @@ fn parsed(log: &Key, entries: &[(u64, Vec<u8>)]) -> Result<Sent> {
         .collect()
 }
 
+/// Returns whether there are wanted messages, and all of them are in the log or in the record.
+fn has_all(in_log: &[(u64, InboxEntry)], inbox: Option<&InboxValue>, wanted: &[MessageId]) -> bool {
+    let stored = inbox.into_iter().flat_map(|inbox| &inbox.entries);
+    let ids: HashSet<&MessageId> = stored
+        .chain(in_log.iter().map(|(_, entry)| entry))
+        .filter_map(|entry| entry.msg_id.as_ref())
+        .collect();
+    !wanted.is_empty() && wanted.iter().all(|id| ids.contains(id))
+}
+
+/// Returns those messages in the log that are not read, and those that replace others.
+fn unread(in_log: &[(u64, InboxEntry)], inbox: Option<&InboxValue>) -> Sent {
+    let is_read = |at: &u64| inbox.is_some_and(|inbox| inbox.read.contains(at));
+    let in_log = in_log.iter();
+    in_log
+        .filter(|(at, entry)| !is_read(at) || replaces_others(entry))
+        .cloned()
+        .collect()
+}
+
 /// Adds messages that were sent and are not in the inbox. Returns the position after them, if there
 /// are any.
 pub(super) fn fold(
@@ -187,6 +204,11 @@ pub(super) fn fold(
 }
 
 impl InboxValue {
+    /// Returns how many entries are not read.
+    pub(super) fn count_unread(&self) -> usize {
+        self.entries.iter().filter(|entry| !entry.read).count()
+    }
+
     /// Adds an entry. Returns the IDs of the unread ones that it replaces.
     pub(super) fn add(&mut self, entry: InboxEntry) -> Vec<MessageId> {
         let mut superseded = Vec::new();

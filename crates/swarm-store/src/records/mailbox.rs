@@ -46,8 +46,7 @@ impl RecordsTeam {
     }
 
     pub(super) fn count_unread(&self, name: &MemberName) -> Result<usize> {
-        let inbox = self.inbox_value(name)?;
-        Ok(inbox.entries.iter().filter(|entry| !entry.read).count())
+        Ok(self.inbox_value(name)?.count_unread())
     }
 
     pub(super) fn ack(&self, name: &MemberName, ids: &[MessageId]) -> Result<Vec<MessageId>> {
@@ -201,7 +200,7 @@ impl RecordsTeam {
             let known = self.known_sent(name, inbox.as_ref(), wanted);
             let mut moved = Vec::new();
             if known.is_none() {
-                let sent = self.sent_since(name, inbox.as_ref())?;
+                let sent = self.sent_since(name, inbox.as_ref(), wanted)?;
                 moved.extend(sent.iter().map(|(at, _)| *at));
                 fold(inbox, sent);
             }
@@ -220,8 +219,7 @@ impl RecordsTeam {
         to: &MemberName,
         entry: &InboxEntry,
     ) -> Result<()> {
-        let unread = inbox.entries.iter().filter(|entry| !entry.read).count();
-        self.limits.refuse_if_full(unread, to, entry)
+        self.limits.refuse_if_full(inbox.count_unread(), to, entry)
     }
 
     fn require_spawn(&self, spawn: Option<SpawnId>) -> Result<()> {

@@ -3,7 +3,7 @@
 //! for within seconds, because all watchers are woken then.
 
 use std::any::Any;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -108,9 +108,8 @@ impl Seen {
 /// The end of a log whose entries are removed when the record of the inbox has them.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
-    /// Those that were read, and those that were heard since.
     pub(super) entries: Vec<(u64, InboxEntry)>,
-    /// The position up to which the log was read.
+    /// The position up to which they are known.
     pub(super) end: u64,
     /// The gaps that were heard before that.
     gaps: Option<u64>,
@@ -122,21 +121,10 @@ impl Tail {
         self.gaps != Some(now.gaps)
     }
 
-    /// Returns the position up to which the entries are known.
-    pub(super) fn newest(&self) -> u64 {
-        let last = self.entries.last().map_or(0, |(at, _)| *at);
-        last.max(self.end)
-    }
-
-    /// Takes out the entries that were heard and not read.
-    pub(super) fn take_heard(&mut self) -> HashMap<u64, InboxEntry> {
-        let is_heard = |(at, _): &mut (u64, InboxEntry)| *at > self.end;
-        self.entries.extract_if(.., is_heard).collect()
-    }
-
-    /// Adds what was read from [`Self::end`] on, up to `end`, after `before` was heard.
-    pub(super) fn add(&mut self, read: Vec<(u64, InboxEntry)>, end: u64, before: Rings) {
-        self.entries.extend(read);
+    /// Adds the entries from [`Self::end`] on, up to `end`, which were read or heard after `before` was
+    /// heard.
+    pub(super) fn add(&mut self, entries: Vec<(u64, InboxEntry)>, end: u64, before: Rings) {
+        self.entries.extend(entries);
         self.end = end;
         self.gaps = Some(before.gaps);
     }

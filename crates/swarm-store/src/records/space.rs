@@ -166,7 +166,8 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns the entries from a position, which is 0 or [`Entries::next`] of an earlier call.
     fn entries(&self, log: &Key, from: u64, at_most: Duration) -> Answered<Entries>;
 
-    /// Returns the entries after a position that were heard, oldest first. Some may be missing.
+    /// Returns the entries after a position that were heard, oldest first. If none before that position is
+    /// missing, and no gap was heard since, none is missing up to the last one.
     fn heard_entries(&self, _log: &Key, _from: u64) -> Vec<(u64, Vec<u8>)> {
         Vec::new()
     }

@@ -3,13 +3,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use swarm_hubkit::{Link, NatsServer};
-use swarm_os::DirectoryWatcher;
 use swarm_protocol::{ErrorKind, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TaskChange, Team, TeamStore, Topic};
+use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
 
-use crate::hub::{has_no_server, publish, purge, revision, settings, subjects, value, wait_for};
+use crate::hub::{has_no_server, publish, purge, revision, settings, subjects, value};
 use crate::hub_scene::{Scene, crew, hold, join, machine, wait_until_lost};
 use crate::values::{id, name, new_task, new_team, team};
 use crate::world::status;
@@ -64,36 +62,6 @@ fn chunks_that_a_killed_writer_has_left_are_removed_by_the_next_write() {
     assert_eq!(chunks.len(), 2, "{chunks:?}");
     let ids: Vec<_> = crew.take_unread(&name("alice")).block_on().unwrap();
     assert_eq!(ids[1].text, text);
-}
-
-#[test]
-fn messages_that_a_killed_process_has_left_behind_the_record_are_removed_by_their_reader() {
-    if has_no_server() {
-        return;
-    }
-    let scene = Scene::new();
-    let (sender, reader) = (crew(&scene.here), crew(&scene.here));
-    let (url, alice) = (scene.server.url(), name("alice"));
-    join(&*sender, "alice");
-    let send = |text: &str| {
-        let sent = sender.send(&alice, Draft::person(text));
-        sent.block_on().unwrap()
-    };
-    let is_empty = || subjects(&url, "swarm.crew.log.inbox.alice.*").is_empty();
-    sender.ack(&alice, &[send("one")]).block_on().unwrap();
-    wait_for(|| is_empty().then_some(()));
-    send("two");
-    assert!(!is_empty());
-    let mut inbox = value(&url, "inbox.alice");
-    inbox["next"] = json!(revision(&url, "inbox.alice") + 1000);
-    let inbox = json!({"value": inbox}).to_string();
-    publish(&url, "swarm.crew.record.inbox.alice", &inbox);
-    let _watched = reader.watch(&DirectoryWatcher::new(), &Topic::Mail(alice.clone()));
-    wait_for(|| {
-        let unread = reader.take_unread(&alice).block_on().unwrap();
-        assert!(unread.is_empty(), "{unread:?}");
-        is_empty().then_some(())
-    });
 }
 
 #[test]
@@ -219,34 +187,6 @@ fn a_process_that_has_lost_its_lease_does_not_wait_for_an_answer() {
     assert!(waited < Duration::from_secs(20), "{waited:?}");
     wait_until_lost(&lease);
     link.heal();
-}
-
-#[test]
-fn messages_leave_the_log_when_the_record_of_the_inbox_has_them() {
-    if has_no_server() {
-        return;
-    }
-    let scene = Scene::new();
-    let crew = crew(&scene.here);
-    join(&*crew, "alice");
-    let alice = name("alice");
-    let send = |number: usize| {
-        let draft = Draft::person(number.to_string());
-        crew.send(&alice, draft).block_on().unwrap()
-    };
-    let stored = |kind: &str| subjects(&scene.server.url(), &format!("swarm.crew.{kind}")).len();
-    let ids: Vec<_> = (0..20).map(send).collect();
-    assert_eq!(stored("log.inbox.alice.*"), 20);
-    assert_eq!(stored("record.inbox.alice"), 0);
-    let read = crew.ack(&alice, &ids[..5]).block_on().unwrap();
-    assert_eq!(read, ids[..5]);
-    wait_for(|| (stored("log.inbox.alice.*") == 0).then_some(()));
-    let unread = |crew: &dyn Team| crew.take_unread(&alice).block_on().unwrap().len();
-    let there = scene.other(settings(scene.server.url()));
-    assert_eq!(unread(&*crate::hub_scene::crew(&there)), 15);
-    send(20);
-    assert_eq!(stored("log.inbox.alice.*"), 1);
-    assert_eq!(unread(&*crate::hub_scene::crew(&there)), 16);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod hub;
 mod hub_blobs;
 mod hub_failures;
 mod hub_limits;
+mod hub_mail;
 mod hub_scene;
 mod hub_security;
 mod hub_teams;

@@ -1,0 +1,99 @@
+//! Delivery of the entries of a log to a process that watches it. The server numbers what it delivers,
+//! so the process knows whether it has missed something.
+
+use std::time::Duration;
+
+use async_nats::header::NATS_LAST_CONSUMER;
+use async_nats::jetstream::consumer::push::Config;
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy};
+use async_nats::jetstream::{self, Context};
+use async_nats::{Message, StatusCode, Subscriber};
+use bytes::Bytes;
+use futures::StreamExt as _;
+
+use super::chunks::has_chunks;
+use super::requests::Requests;
+use super::subjects;
+use crate::records::{Answered, Key};
+
+/// Pause after which the server says how much it has delivered.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// The entries that a log gets, in their order.
+pub(super) struct Delivery {
+    context: Context,
+    messages: Subscriber,
+    /// How many were delivered.
+    delivered: u64,
+}
+
+/// What a delivery says.
+#[derive(Debug)]
+pub(super) enum Delivered {
+    /// The next entry, with its sequence number; `None` if it is stored in chunks.
+    Entry(u64, Option<Bytes>),
+    /// There is nothing new.
+    Nothing,
+    /// Something is missing, or nothing more will be delivered.
+    Incomplete,
+}
+
+impl Requests {
+    /// Has the server deliver the entries that a log gets from now on.
+    pub(super) async fn deliver(&self, log: &Key) -> Answered<Delivery> {
+        let client = self.hub.client().await?;
+        let deliver_subject = client.new_inbox();
+        let messages = client.subscribe(deliver_subject.clone()).await;
+        let messages = messages.map_err(|error| self.failed(&error))?;
+        let config = Config {
+            deliver_subject,
+            deliver_policy: DeliverPolicy::New,
+            ack_policy: AckPolicy::None,
+            filter_subject: subjects::entries(&self.team, log),
+            idle_heartbeat: PAUSE,
+            memory_storage: true,
+            ..Config::default()
+        };
+        self.create_reader(config).await?;
+        Ok(Delivery {
+            context: self.jetstream().await?,
+            messages,
+            delivered: 0,
+        })
+    }
+}
+
+impl Delivery {
+    /// Waits for what the server says next.
+    pub(super) async fn next(&mut self) -> Delivered {
+        match self.messages.next().await {
+            Some(message) if message.status.is_none() => self.entry(message),
+            Some(message) if self.is_complete(&message) => Delivered::Nothing,
+            Some(_) | None => Delivered::Incomplete,
+        }
+    }
+
+    fn entry(&mut self, message: Message) -> Delivered {
+        let context = self.context.clone();
+        let message = jetstream::Message { message, context };
+        match message.info() {
+            Ok(info) if info.consumer_sequence == self.delivered + 1 => {
+                self.delivered += 1;
+                let at = info.stream_sequence;
+                let has_chunks = message.headers.as_ref().is_some_and(has_chunks);
+                let entry = (!has_chunks).then(|| message.payload.clone());
+                Delivered::Entry(at, entry)
+            }
+            Ok(_) | Err(_) => Delivered::Incomplete,
+        }
+    }
+
+    /// Returns whether the server says that it has delivered as many entries as have arrived.
+    fn is_complete(&self, message: &Message) -> bool {
+        let delivered = message
+            .headers
+            .as_ref()
+            .and_then(|headers| headers.get(NATS_LAST_CONSUMER)?.as_str().parse().ok());
+        message.status == Some(StatusCode::IDLE_HEARTBEAT) && delivered == Some(self.delivered)
+    }
+}
