@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::context::{
@@ -48,8 +49,8 @@ pub(super) struct Requests {
     pub(super) lost: watch::Sender<HashSet<MemberName>>,
     /// Whether the stream was seen with a message in it.
     is_complete: AtomicBool,
-    /// The highest sequence number that the server has told; 0 before the first one.
-    heard: AtomicU64,
+    /// The highest sequence number that the server has told, and when.
+    heard: Mutex<Option<(u64, Instant)>>,
 }
 
 /// A message that was sent, and perhaps not stored yet.
@@ -75,22 +76,25 @@ impl Requests {
             chunked: Mutex::default(),
             lost: watch::Sender::default(),
             is_complete: AtomicBool::new(false),
-            heard: AtomicU64::new(0),
+            heard: Mutex::default(),
         }
     }
 
     pub(super) fn note_sequence(&self, sequence: u64) {
-        self.heard.fetch_max(sequence, Ordering::SeqCst);
+        let mut heard = self.heard.lock();
+        if heard.is_none_or(|(highest, _)| highest <= sequence) {
+            *heard = Some((sequence, Instant::now()));
+        }
     }
 
     /// Returns a sequence number that those of later messages exceed, if the server has told one.
-    pub(super) fn heard_sequence(&self) -> Option<u64> {
-        Some(self.heard.load(Ordering::SeqCst)).filter(|sequence| *sequence > 0)
+    pub(super) fn heard_sequence(&self) -> Option<(u64, Instant)> {
+        *self.heard.lock()
     }
 
     pub(super) fn absent(&self) -> NoAnswer {
         self.is_complete.store(false, Ordering::SeqCst);
-        self.heard.store(0, Ordering::SeqCst);
+        *self.heard.lock() = None;
         NoAnswer::Failed(absent(&self.hub, &self.team))
     }
 
@@ -154,7 +158,10 @@ impl Requests {
         })?;
         match stream.cached_info().state.last_sequence {
             0 => Err(self.absent()),
-            last => Ok(last),
+            last => {
+                self.note_sequence(last);
+                Ok(last)
+            }
         }
     }
 

@@ -199,7 +199,7 @@ impl Space for NatsSpace {
         )
     }
 
-    fn heard_end(&self) -> Option<u64> {
+    fn heard_end(&self) -> Option<(u64, Instant)> {
         self.requests.heard_sequence()
     }
 

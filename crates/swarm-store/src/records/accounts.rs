@@ -31,7 +31,7 @@ impl RecordsTeam {
     pub(super) fn journal_end(&self) -> Result<Cursor> {
         let log = values::journal().key;
         let end = match self.space.heard_end() {
-            Some(heard) => heard,
+            Some((heard, _)) => heard,
             None => self.answered(false, |at_most| self.space.end(&log, at_most))?,
         };
         Ok(Cursor(end))

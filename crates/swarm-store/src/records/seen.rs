@@ -17,7 +17,7 @@ use super::space::WriteId;
 use crate::Result;
 
 /// How long a number of unread entries is used, to which other processes add unheard.
-const FRESH: Duration = Duration::from_secs(5);
+pub(super) const FRESH: Duration = Duration::from_secs(5);
 
 /// A version of a page of the task list.
 type Page = (WriteId, Arc<Vec<Task>>);

@@ -3,7 +3,7 @@
 use swarm_protocol::{InboxEntry, JournalEntry, MemberName, MessageId};
 use uuid::Uuid;
 
-use super::seen::Reading;
+use super::seen::{FRESH, Reading};
 use super::team::RecordsTeam;
 use super::values;
 use crate::mailbox::{queued, replaces_others};
@@ -74,19 +74,38 @@ impl RecordsTeam {
     /// acknowledgements count after some seconds.
     fn refuse_if_seen_full(&self, to: &MemberName, entry: &InboxEntry) -> Result<()> {
         let accepts = |unread| self.limits.refuse_if_full(unread, to, entry);
+        let has_room = |unread| accepts(unread).is_ok();
         let at_most = |reading: &Reading<usize>| {
             let writes = usize::try_from(reading.writes_since()?).ok()?;
             Some(reading.value + writes)
         };
         let seen = self.seen.unread.lock().get(to).and_then(at_most);
-        if accepts(seen.unwrap_or(usize::MAX)).is_ok() {
+        if has_room(seen.unwrap_or(usize::MAX)) {
             return Ok(());
         }
-        let read = || self.count_unread(to);
+        let read = || self.unread_at_most(to, has_room);
         let heard = self.space.heard_here(&[values::sent(to).key]);
         let reading = Reading::new(heard, read)?;
         let unread = reading.value;
         self.seen.unread.lock().insert(to.clone(), reading);
         accepts(unread)
+    }
+
+    /// Returns the number of unread messages. If there is room for more, those that are not in the record
+    /// are not read: there are no more of them than positions.
+    fn unread_at_most(&self, to: &MemberName, has_room: impl Fn(usize) -> bool) -> Result<usize> {
+        let inbox = self.read(&values::inbox(to))?.unwrap_or_default();
+        let log = values::sent(to).key;
+        let heard = self.space.heard_end();
+        let end = match heard.filter(|(_, since)| since.elapsed() < FRESH) {
+            Some((end, _)) => end,
+            None => self.answered(false, |at_most| self.space.end(&log, at_most))?,
+        };
+        let in_log = usize::try_from(end.saturating_sub(inbox.next)).unwrap_or(usize::MAX);
+        let at_most = in_log.saturating_add(inbox.count_unread());
+        if has_room(at_most) {
+            return Ok(at_most);
+        }
+        self.count_unread(to)
     }
 }

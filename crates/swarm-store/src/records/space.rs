@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use swarm_protocol::{LifeRecord, MemberName, SpawnId, UnixMs};
 use uuid::Uuid;
@@ -175,9 +175,9 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns a position that later entries of the log follow, and no earlier one.
     fn end(&self, log: &Key, at_most: Duration) -> Answered<u64>;
 
-    /// Returns a position that later entries of all logs follow, if it is known without a request.
-    /// Entries that this process has not heard of may follow it too.
-    fn heard_end(&self) -> Option<u64> {
+    /// Returns a position that later entries of all logs follow, if one is known without a request, and
+    /// since when: entries that this process has not heard of may follow it too.
+    fn heard_end(&self) -> Option<(u64, Instant)> {
         None
     }
 

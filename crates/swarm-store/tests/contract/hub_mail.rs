@@ -4,6 +4,7 @@ use async_nats::jetstream;
 use async_nats::jetstream::stream::Stream;
 use futures::TryStreamExt as _;
 use serde_json::json;
+use swarm_hubkit::Link;
 use swarm_os::DirectoryWatcher;
 use swarm_store::{BlockOn as _, Draft, Team, Topic};
 use tokio::runtime::Builder;
@@ -132,4 +133,22 @@ fn a_reader_whose_delivery_has_ended_is_told_of_later_messages() {
         (unread.len() == 1).then_some(())
     });
     wait_for(|| consumers(&url).pop());
+}
+
+#[test]
+fn the_first_message_of_a_process_reads_no_messages_of_an_inbox_with_room() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let link = Link::to(scene.server.port());
+    let (near, far) = (crew(&scene.here), crew(&scene.other(settings(link.url()))));
+    let alice = name("alice");
+    join(&*near, "alice");
+    let send = |crew: &dyn Team| crew.send(&alice, Draft::person("hello")).block_on();
+    send(&*near).unwrap();
+    link.mute_after("swarm.crew.log.inbox.alice.*");
+    send(&*far).unwrap();
+    assert!(!link.has_lost());
+    assert_eq!(near.take_unread(&alice).block_on().unwrap().len(), 2);
 }
