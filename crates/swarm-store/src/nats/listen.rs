@@ -1,6 +1,6 @@
 //! Hearing of changes. The server announces each message of the stream when it has stored it, in their
-//! order; a process subscribes to those of the keys that it watches. The messages of a watched inbox are
-//! delivered instead.
+//! order; a process subscribes to those of the keys that it watches. It is sent the messages
+//! of a watched inbox themselves.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use futures::stream::{SelectAll, select_all};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 
-use super::delivery::Delivered;
+use super::consumer::Consumed;
 use super::lease_record::is_renewal;
 use super::listening::Listening;
 use super::requests::Requests;
 use super::subjects;
 use crate::records::{Heard, Key};
 
-/// All watchers look again this often, because hints can be lost. A delivery of which nothing is heard for
-/// as long is begun again.
+/// All watchers look again this often, because hints can be lost. A consumer that hears nothing for as
+/// long is replaced.
 const SWEEP: Duration = Duration::from_secs(5);
 
 /// Header of an announcement.
@@ -31,7 +31,7 @@ const SEQUENCE: &str = "Nats-Sequence";
 enum News {
     /// Another message was stored.
     Written(u64),
-    Delivered(Delivered),
+    Consumed(Consumed),
     /// Something may have been missed.
     Gap,
 }
@@ -64,7 +64,7 @@ impl Requests {
         Listening::new(task)
     }
 
-    /// Returns the entries of a log after a sequence number that were delivered, and forgets older ones.
+    /// Returns the entries of a log after a sequence number that have arrived, and forgets older ones.
     /// None is missing among them since the last gap.
     pub(super) fn heard_entries(&self, log: &Key, from: u64) -> Vec<(u64, Vec<u8>)> {
         let mut listening = self.listening.lock();
@@ -130,13 +130,13 @@ impl Requests {
         }
     }
 
-    /// Rings at the entries of a log that are delivered while it has watchers.
+    /// Rings at the entries of a log while it has watchers.
     async fn listen_to_log(self: Arc<Self>, log: Key) {
         let mut reconnects = self.hub.reconnects();
         loop {
             let losses = reconnects.borrow().1;
             let is_watched = tokio::select! {
-                is_watched = self.hear_delivery(&log) => is_watched,
+                is_watched = self.hear_entries(&log) => is_watched,
                 lost = reconnects.wait_for(|now| now.1 != losses) => lost.is_ok(),
             };
             if !is_watched {
@@ -147,24 +147,24 @@ impl Requests {
 
     /// Rings at the entries of a log from now on, until something may be missing. Returns whether the log
     /// is still watched.
-    async fn hear_delivery(&self, log: &Key) -> bool {
+    async fn hear_entries(&self, log: &Key) -> bool {
         // For as long as there is no connection.
         drop(self.hub.client().await);
-        let delivery = timeout(SWEEP, self.deliver(log)).await;
+        let consumer = timeout(SWEEP, self.consume(log)).await;
         // There may have been entries before.
         if !self.ring(log, News::Gap) {
             return false;
         }
-        let Ok(Ok(mut delivery)) = delivery else {
+        let Ok(Ok(mut consumer)) = consumer else {
             sleep(SWEEP).await;
             return true;
         };
         loop {
-            let delivered = match timeout(SWEEP, delivery.next()).await {
-                Ok(Delivered::Incomplete) | Err(_) => return true,
-                Ok(delivered) => delivered,
+            let consumed = match timeout(SWEEP, consumer.next()).await {
+                Ok(Consumed::Incomplete) | Err(_) => return true,
+                Ok(consumed) => consumed,
             };
-            if !self.ring(log, News::Delivered(delivered)) {
+            if !self.ring(log, News::Consumed(consumed)) {
                 return false;
             }
         }
@@ -178,15 +178,15 @@ impl Requests {
                 self.note_sequence(at);
                 self.bells.ring_watched(key, Some(at))
             }
-            News::Delivered(Delivered::Entry(at, entry)) => {
+            News::Consumed(Consumed::Entry(at, entry)) => {
                 self.note_sequence(at);
                 if let Some(own) = listening.get_mut(key) {
                     own.add(at, entry);
                 }
                 self.bells.ring_watched(key, Some(at))
             }
-            News::Delivered(Delivered::Nothing) => self.bells.is_watched(key),
-            News::Delivered(Delivered::Incomplete) | News::Gap => {
+            News::Consumed(Consumed::Nothing) => self.bells.is_watched(key),
+            News::Consumed(Consumed::Incomplete) | News::Gap => {
                 if let Some(own) = listening.get_mut(key) {
                     own.clear();
                 }

@@ -12,7 +12,7 @@ const KEPT: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Listening {
     task: JoinHandle<()>,
-    /// Entries of the log of this key that were delivered and perhaps not read.
+    /// Entries of the log of this key that have arrived and were perhaps not read.
     entries: BTreeMap<u64, Bytes>,
     /// The last one before them that is not there.
     missed: u64,
@@ -31,7 +31,7 @@ impl Listening {
         self.task.abort();
     }
 
-    /// Adds an entry that was delivered; `None` if only its sequence number is known.
+    /// Adds an entry that has arrived; `None` if only its sequence number is known.
     pub(super) fn add(&mut self, at: u64, entry: Option<Bytes>) {
         match entry {
             Some(entry) if self.entries.len() < KEPT => drop(self.entries.insert(at, entry)),

@@ -3,8 +3,8 @@
 
 mod chunks;
 mod connection;
+mod consumer;
 mod credentials;
-mod delivery;
 mod lease;
 mod lease_record;
 mod listen;

@@ -88,7 +88,7 @@ fn messages_leave_the_log_when_the_record_of_the_inbox_has_them() {
 }
 
 #[test]
-fn delivered_messages_are_moved_into_the_record_without_being_read_again() {
+fn messages_are_moved_into_the_record_without_being_read_again() {
     // More than an acknowledgement leaves in the log.
     const MESSAGES: usize = 70;
     if has_no_server() {
@@ -113,7 +113,7 @@ fn delivered_messages_are_moved_into_the_record_without_being_read_again() {
 }
 
 #[test]
-fn a_reader_whose_delivery_has_ended_is_told_of_later_messages() {
+fn a_reader_whose_consumer_is_gone_is_told_of_later_messages() {
     if has_no_server() {
         return;
     }

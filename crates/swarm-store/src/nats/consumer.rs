@@ -1,5 +1,5 @@
-//! Delivery of the entries of a log to a process that watches it. The server numbers what it delivers,
-//! so the process knows whether it has missed something.
+//! A consumer of a log: the server sends its entries to a process that watches it. It numbers them, so
+//! the process knows whether it has missed something.
 
 use std::time::Duration;
 
@@ -16,31 +16,31 @@ use super::requests::Requests;
 use super::subjects;
 use crate::records::{Answered, Key};
 
-/// Pause after which the server says how much it has delivered.
+/// Pause after which the server says how many entries it has sent.
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// The entries that a log gets, in their order.
-pub(super) struct Delivery {
+pub(super) struct Consumer {
     context: Context,
     messages: Subscriber,
-    /// How many were delivered.
-    delivered: u64,
+    /// How many have arrived.
+    arrived: u64,
 }
 
-/// What a delivery says.
+/// What a consumer hears.
 #[derive(Debug)]
-pub(super) enum Delivered {
+pub(super) enum Consumed {
     /// The next entry, with its sequence number; `None` if it is stored in chunks.
     Entry(u64, Option<Bytes>),
     /// There is nothing new.
     Nothing,
-    /// Something is missing, or nothing more will be delivered.
+    /// Something is missing, or nothing more will arrive.
     Incomplete,
 }
 
 impl Requests {
-    /// Has the server deliver the entries that a log gets from now on.
-    pub(super) async fn deliver(&self, log: &Key) -> Answered<Delivery> {
+    /// Has the server send the entries that a log gets from now on.
+    pub(super) async fn consume(&self, log: &Key) -> Answered<Consumer> {
         let client = self.hub.client().await?;
         let deliver_subject = client.new_inbox();
         let messages = client.subscribe(deliver_subject.clone()).await;
@@ -55,45 +55,45 @@ impl Requests {
             ..Config::default()
         };
         self.create_reader(config).await?;
-        Ok(Delivery {
+        Ok(Consumer {
             context: self.jetstream().await?,
             messages,
-            delivered: 0,
+            arrived: 0,
         })
     }
 }
 
-impl Delivery {
-    /// Waits for what the server says next.
-    pub(super) async fn next(&mut self) -> Delivered {
+impl Consumer {
+    /// Waits for what the server sends next.
+    pub(super) async fn next(&mut self) -> Consumed {
         match self.messages.next().await {
             Some(message) if message.status.is_none() => self.entry(message),
-            Some(message) if self.is_complete(&message) => Delivered::Nothing,
-            Some(_) | None => Delivered::Incomplete,
+            Some(message) if self.is_complete(&message) => Consumed::Nothing,
+            Some(_) | None => Consumed::Incomplete,
         }
     }
 
-    fn entry(&mut self, message: Message) -> Delivered {
+    fn entry(&mut self, message: Message) -> Consumed {
         let context = self.context.clone();
         let message = jetstream::Message { message, context };
         match message.info() {
-            Ok(info) if info.consumer_sequence == self.delivered + 1 => {
-                self.delivered += 1;
+            Ok(info) if info.consumer_sequence == self.arrived + 1 => {
+                self.arrived += 1;
                 let at = info.stream_sequence;
                 let has_chunks = message.headers.as_ref().is_some_and(has_chunks);
                 let entry = (!has_chunks).then(|| message.payload.clone());
-                Delivered::Entry(at, entry)
+                Consumed::Entry(at, entry)
             }
-            Ok(_) | Err(_) => Delivered::Incomplete,
+            Ok(_) | Err(_) => Consumed::Incomplete,
         }
     }
 
-    /// Returns whether the server says that it has delivered as many entries as have arrived.
+    /// Returns whether the server says that it has sent as many entries as have arrived.
     fn is_complete(&self, message: &Message) -> bool {
-        let delivered = message
+        let sent = message
             .headers
             .as_ref()
             .and_then(|headers| headers.get(NATS_LAST_CONSUMER)?.as_str().parse().ok());
-        message.status == Some(StatusCode::IDLE_HEARTBEAT) && delivered == Some(self.delivered)
+        message.status == Some(StatusCode::IDLE_HEARTBEAT) && sent == Some(self.arrived)
     }
 }
