@@ -1,10 +1,11 @@
 //! A network between a machine and a server: a proxy on the loopback interface.
 
+use std::collections::HashSet;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -19,11 +20,15 @@ pub struct Link {
 struct State {
     is_cut: bool,
     is_dropped: bool,
-    /// How long each packet takes.
+    /// How long a packet takes in each direction.
     delay: Duration,
+    /// What a direction carries in a second; `None` without a limit.
+    bandwidth: Option<u32>,
     trap: Option<Trap>,
-    /// The last trap has been sprung, and what the server sends is discarded.
-    is_mute: bool,
+    /// Connections on which what the server sends is discarded.
+    muted: HashSet<usize>,
+    /// Number of connections that were ever made.
+    made: usize,
     open: Vec<TcpStream>,
 }
 
@@ -69,6 +74,11 @@ impl Link {
         self.state.lock().delay = delay;
     }
 
+    /// Limits the bytes per second in each direction.
+    pub fn limit(&self, bandwidth: u32) {
+        self.state.lock().bandwidth = Some(bandwidth);
+    }
+
     /// Ends all connections and refuses new ones.
     pub fn cut(&self) {
         let mut state = self.state.lock();
@@ -79,7 +89,8 @@ impl Link {
     /// Permits connections, and answers.
     pub fn heal(&self) {
         let mut state = self.state.lock();
-        (state.is_cut, state.is_mute, state.trap) = (false, false, None);
+        (state.is_cut, state.trap) = (false, None);
+        state.muted.clear();
     }
 
     /// After the next packet of a client that contains `request`, the first packet of the server that
@@ -88,7 +99,7 @@ impl Link {
         self.set_trap(request, Some(answer.to_owned()));
     }
 
-    /// After the next packet of a client that contains `request`, nothing that the server sends arrives.
+    /// After a packet that contains `request`, nothing that the server sends on this connection arrives.
     pub fn mute_after(&self, request: &str) {
         self.set_trap(request, None);
     }
@@ -96,7 +107,7 @@ impl Link {
     /// Returns whether what was asked to be lost is lost.
     pub fn has_lost(&self) -> bool {
         let state = self.state.lock();
-        state.is_mute || state.trap.is_none()
+        !state.muted.is_empty() || state.trap.is_none()
     }
 
     fn set_trap(&self, request: &str, answer: Option<String>) {
@@ -121,6 +132,14 @@ impl Drop for Link {
 }
 
 impl State {
+    /// How long a direction is busy with a packet.
+    fn time_on_the_line(&self, length: usize) -> Duration {
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        self.bandwidth.map_or(Duration::ZERO, |bandwidth| {
+            Duration::from_secs(1) * length / bandwidth
+        })
+    }
+
     fn disconnect(&mut self) {
         for end in self.open.drain(..) {
             // It may be closed already.
@@ -128,17 +147,19 @@ impl State {
         }
     }
 
-    fn on_request(&mut self, bytes: &[u8]) {
+    fn on_request(&mut self, connection: usize, bytes: &[u8]) {
         if let Some(trap) = &mut self.trap
             && contains(bytes, &trap.request)
         {
             trap.has_passed = true;
-            self.is_mute = trap.answer.is_none();
+            if trap.answer.is_none() {
+                self.muted.insert(connection);
+            }
         }
     }
 
     /// Returns whether a packet of the server arrives.
-    fn on_answer(&mut self, bytes: &[u8]) -> bool {
+    fn on_answer(&mut self, connection: usize, bytes: &[u8]) -> bool {
         let is_it = |trap: &Trap| {
             let answer = trap.answer.as_deref();
             trap.has_passed && answer.is_some_and(|answer| contains(bytes, answer))
@@ -148,7 +169,7 @@ impl State {
             self.disconnect();
             return false;
         }
-        !self.is_mute
+        !self.muted.contains(&connection)
     }
 }
 
@@ -178,12 +199,16 @@ fn join(near: &TcpStream, upstream: u16, state: &Arc<Mutex<State>>) {
     };
     now.open
         .extend([near.try_clone(), far.try_clone()].into_iter().flatten());
+    now.made += 1;
+    let number = now.made;
     drop(now);
-    carry(up.0, up.1, Arc::clone(state), |state, bytes| {
-        state.on_request(bytes);
+    carry(up.0, up.1, Arc::clone(state), move |state, bytes| {
+        state.on_request(number, bytes);
         true
     });
-    carry(down.0, down.1, Arc::clone(state), State::on_answer);
+    carry(down.0, down.1, Arc::clone(state), move |state, bytes| {
+        state.on_answer(number, bytes)
+    });
 }
 
 /// Carries what `passes` permits from one end to the other, until one of them is closed.
@@ -191,19 +216,32 @@ fn carry(
     mut from: TcpStream,
     mut to: TcpStream,
     state: Arc<Mutex<State>>,
-    passes: fn(&mut State, &[u8]) -> bool,
+    passes: impl Fn(&mut State, &[u8]) -> bool + Send + 'static,
 ) {
+    let (under_way, arriving) = mpsc::channel::<(Instant, Vec<u8>)>();
     thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];
+        let mut is_free_at = Instant::now();
         while let Ok(length @ 1..) = from.read(&mut buffer) {
-            let (passes, delay) = {
-                let mut state = state.lock();
-                (passes(&mut state, &buffer[..length]), state.delay)
-            };
-            if !delay.is_zero() {
-                thread::park_timeout(delay);
+            let packet = &buffer[..length];
+            let mut state = state.lock();
+            let passes = passes(&mut state, packet);
+            is_free_at = is_free_at.max(Instant::now()) + state.time_on_the_line(length);
+            let arrives = is_free_at + state.delay;
+            drop(state);
+            if passes && under_way.send((arrives, packet.to_vec())).is_err() {
+                break;
             }
-            if passes && to.write_all(&buffer[..length]).is_err() {
+        }
+    });
+    thread::spawn(move || {
+        for (arrives, packet) in arriving {
+            while let Some(left) = arrives.checked_duration_since(Instant::now())
+                && !left.is_zero()
+            {
+                thread::park_timeout(left);
+            }
+            if to.write_all(&packet).is_err() {
                 break;
             }
         }
