@@ -6,7 +6,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use swarm_hubkit::Link;
 use swarm_os::Liveness;
 use swarm_protocol::{Budget, BudgetScope, Event, LifeRecord, SpawnId, SystemClock, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, Draft, HubStore, LeaseTerms, StoreError};
@@ -64,8 +63,7 @@ fn a_member_whose_machine_is_cut_off_is_lost_and_learns_it_on_return() {
         return;
     }
     let scene = Scene::new();
-    let link = Link::to(scene.server.port());
-    let there = scene.other(settings(link.url()));
+    let (link, there) = scene.linked();
     let (near, far) = (crew(&scene.here), crew(&there));
     let spawn = join(&*near, "alice");
     let alice = name("alice");
@@ -128,8 +126,7 @@ fn a_holder_that_is_known_to_be_dead_has_not_lost_contact() {
         return;
     }
     let scene = Scene::new();
-    let link = Link::to(scene.server.port());
-    let there = scene.other(settings(link.url()));
+    let (link, there) = scene.linked();
     let (near, far) = (crew(&scene.here), crew(&there));
     let [alice, bob] = ["alice", "bob"].map(name);
     let [of_alice, of_bob] = ["alice", "bob"].map(|member| join(&*near, member));
@@ -220,7 +217,7 @@ fn a_lease_is_renewed_as_long_as_it_is_held_and_only_one_machine_gets_it() {
         return;
     }
     let scene = Scene::new();
-    let there = scene.other(settings(scene.server.url()));
+    let there = scene.other();
     let (near, far) = (crew(&scene.here), crew(&there));
     let spawn = join(&*near, "alice");
     let alice = name("alice");
@@ -257,7 +254,7 @@ fn the_lease_of_a_killed_process_ends_at_once_and_for_its_spawn_only() {
         return;
     }
     let scene = Scene::new();
-    let there = scene.other(settings(scene.server.url()));
+    let there = scene.other();
     let (near, far) = (crew(&scene.here), crew(&there));
     let spawn = join(&*near, "alice");
     let alice = name("alice");
@@ -276,9 +273,8 @@ fn a_slow_link_delays_changes_and_loses_none() {
         return;
     }
     let scene = Scene::new();
-    let link = Link::to(scene.server.port());
+    let (link, there) = scene.linked();
     link.delay(Duration::from_millis(30));
-    let there = scene.other(settings(link.url()));
     let (near, far) = (crew(&scene.here), crew(&there));
     let person = Actor::person(&team("crew"));
     thread::scope(|scope| {
@@ -330,7 +326,7 @@ fn budgets_that_did_not_change_are_known_while_the_hub_does_not_answer() {
     let known = impatient.budgets().block_on();
     scene.server.signal(Signal::CONT);
     known.unwrap();
-    let there = crew(&scene.other(settings(scene.server.url())));
+    let there = crew(&scene.other());
     let (scope, budget) = (BudgetScope::Team, Budget::Tokens(500));
     let set = there.set_budget(&scope, Some(budget));
     set.block_on().unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_hubkit::NatsServer;
+use swarm_hubkit::{Link, NatsServer};
 use swarm_protocol::{Clock, MemberName, SpawnId, SystemClock};
 use swarm_store::{
     BlockOn as _, HubSettings, HubStore, Lease, LeaseTerms, NewMember, Team, TeamStore,
@@ -66,8 +66,20 @@ impl Scene {
         }
     }
 
-    pub(crate) fn other(&self, hub: HubSettings) -> HubStore {
-        let store = machine(&self.directory.path().join("there"), hub);
+    /// Another machine.
+    pub(crate) fn other(&self) -> HubStore {
+        self.reaching(self.server.url())
+    }
+
+    /// Another machine, and its link to the server.
+    pub(crate) fn linked(&self) -> (Link, HubStore) {
+        let link = Link::to(self.server.port());
+        let there = self.reaching(link.url());
+        (link, there)
+    }
+
+    fn reaching(&self, url: String) -> HubStore {
+        let store = machine(&self.directory.path().join("there"), settings(url));
         store.join(&team("crew")).block_on().unwrap();
         store
     }

@@ -21,7 +21,7 @@ fn two_machines_see_the_same_team_and_each_others_mail_at_once() {
         return;
     }
     let scene = Scene::new();
-    let there = scene.other(settings(scene.server.url()));
+    let there = scene.other();
     assert_eq!(there.teams().block_on().unwrap(), [team("crew")]);
     join(&*crew(&scene.here), "alice");
     let watcher = swarm_os::DirectoryWatcher::new();

@@ -128,8 +128,7 @@ fn members_without_mail_and_reports_are_not_read_one_by_one() {
         return;
     }
     let scene = Scene::new();
-    let link = Link::to(scene.server.port());
-    let there = scene.other(settings(link.url()));
+    let (link, there) = scene.linked();
     let crew = crew(&there);
     let carl = name("carl");
     let added = crew.add_external(&carl, Path::new("/"));
@@ -153,8 +152,8 @@ fn a_reconciliation_does_not_read_leases_one_by_one() {
     let spawns = [&alice, &bob].map(|member| join(&*here, member.as_str()));
     let _lease = hold(&*here, &alice, spawns[0]);
     drop(hold(&*here, &bob, spawns[1]));
-    let link = Link::to(scene.server.port());
-    let there = crew(&scene.other(settings(link.url())));
+    let (link, there) = scene.linked();
+    let there = crew(&there);
     // That of a dead member is read once more.
     link.mute_after("\"swarm.crew.lease.alice\"");
     let done = there.reconcile().block_on().unwrap();
@@ -172,8 +171,8 @@ fn a_process_that_has_lost_its_lease_does_not_wait_for_an_answer() {
         return;
     }
     let scene = Scene::new();
-    let link = Link::to(scene.server.port());
-    let crew = crew(&scene.other(settings(link.url())));
+    let (link, there) = scene.linked();
+    let crew = crew(&there);
     let spawn = join(&*crew, "alice");
     let lease = hold(&*crew, &name("alice"), spawn);
     link.mute_after("HPUB swarm.crew.record.tasks ");
@@ -209,7 +208,7 @@ fn a_change_of_a_task_stores_one_page_of_many() {
     let after = pages();
     let kept = after.iter().filter(|page| before.contains(page)).count();
     assert_eq!((after.len(), kept), (5, 4));
-    let there = scene.other(settings(scene.server.url()));
+    let there = scene.other();
     let list = crate::hub_scene::crew(&there).tasks().block_on().unwrap();
     assert_eq!(list.tasks.len(), 600);
     assert_eq!(list.get(id(300)).unwrap().status, TaskStatus::Completed);
@@ -229,7 +228,7 @@ fn a_list_whose_page_is_missing_is_named_and_not_written() {
         .unwrap();
     purge(&url, "swarm.crew.page.tasks.>");
     let before = revision(&url, "tasks");
-    let there = crew(&scene.other(settings(url.clone())));
+    let there = crew(&scene.other());
     let read = there.tasks().block_on().unwrap_err();
     let done = status(TaskStatus::Completed);
     let changed = there.update_task(&id(1), done, &person).block_on();
