@@ -2,6 +2,7 @@
 //! sockets and programs, with helpers to act in it and to inspect it.
 
 mod arguments;
+mod clock;
 mod marked;
 mod report;
 mod run;
@@ -13,6 +14,7 @@ mod tmux;
 mod world;
 
 pub use arguments::{MODEL, run_args, spawn_args};
+pub use clock::Faketime;
 pub(crate) use marked::end_all as end_marked;
 pub use run::{Finished, Running};
 pub use team::Team;

@@ -1,14 +1,12 @@
 //! Programs with jumping clocks, each independently: an hour forward or back, to the year 1970 and
 //! to 2262.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 
 use super::super::dice::{Dice, Seed};
 use super::super::workers::Programs;
 use super::places::{Place, Scene, spawn_words};
-use crate::stage::Finished;
+use crate::stage::{Faketime, Finished};
 
 /// Clock settings in the syntax of libfaketime.
 const TIMES: [&str; 5] = [
@@ -19,26 +17,13 @@ const TIMES: [&str; 5] = [
     "@2262-04-01 00:00:00",
 ];
 
-/// Returns the path of libfaketime. `STRESS_FAKETIME` overrides it.
-fn library() -> Option<PathBuf> {
-    let named = std::env::var_os("STRESS_FAKETIME").map(PathBuf::from);
-    let usual = [
-        "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
-        "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
-        "/usr/lib64/faketime/libfaketimeMT.so.1",
-        "/usr/lib/faketime/libfaketimeMT.so.1",
-    ];
-    let places = named.into_iter().chain(usual.map(PathBuf::from));
-    places.into_iter().find(|place| place.is_file())
-}
-
 /// Runs a team in which every command and every member has another time; `false` without
 /// libfaketime.
 ///
 /// # Panics
 /// If messages are lost or out of order, something expires, or a process crashes.
 pub fn clocks(programs: &Programs, rounds: usize, seed: Seed) -> bool {
-    let Some(library) = library() else {
+    let Some(library) = Faketime::find() else {
         eprintln!("skipped: no libfaketime here");
         return false;
     };
@@ -49,12 +34,11 @@ pub fn clocks(programs: &Programs, rounds: usize, seed: Seed) -> bool {
     true
 }
 
-fn one_team(programs: &Programs, library: &Path, dice: &mut Dice) {
+fn one_team(programs: &Programs, library: &Faketime, dice: &mut Dice) {
     let scene = Scene::new(programs).with_team();
-    let passed = "[env]\npass = [\"LD_PRELOAD\", \"FAKETIME\", \"FAKETIME_DONT_FAKE_MONOTONIC\", \"FAKETIME_NO_CACHE\"]\n";
-    scene.world.write("root/swarm.toml", passed);
+    scene.world.pass_clocks();
     let run = |time: &str, words: &[&str]| -> Finished {
-        let variables = at(library, time);
+        let variables = library.at(time);
         let done = scene.world.start_with(words, &variables).wait();
         assert!(
             !done.stderr.contains("panicked"),
@@ -127,16 +111,4 @@ fn some(dice: &mut Dice) -> &'static str {
 fn is_idle(scene: &Scene, name: &str) -> bool {
     let team = scene.world.team("demo");
     !team.has_unread(name) && team.state(name)["state"] == "idle"
-}
-
-fn at(library: &Path, time: &str) -> Vec<(String, String)> {
-    [
-        ("LD_PRELOAD", library.display().to_string()),
-        ("FAKETIME", time.to_owned()),
-        // Timeouts use the monotonic clock, which does not jump.
-        ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
-        ("FAKETIME_NO_CACHE", "1".to_owned()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into()
 }
