@@ -211,7 +211,15 @@ pub enum StoreError {
     /// The hub at this URL did not answer a connection or a request within the deadline.
     #[error("hub {0} does not answer in time")]
     HubSilent(String),
-    /// The hub refused a request: it is full, `JetStream` is off, or the credentials are not allowed to.
+    /// The storage of the hub is full, or its limits leave no room: it can be read, but not changed.
+    #[error("hub {hub} refused a change of team `{team}`: its storage is full")]
+    HubFull {
+        /// Name of the team.
+        team: TeamName,
+        /// URL of the hub.
+        hub: String,
+    },
+    /// The hub refused a request, for example because `JetStream` is off.
     #[error("hub {hub} refused a request for team `{team}`: {reason}")]
     HubRefused {
         /// Name of the team.

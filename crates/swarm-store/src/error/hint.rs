@@ -96,6 +96,7 @@ impl StoreError {
             | Self::HubUnreachable { .. }
             | Self::HubLogin { .. }
             | Self::HubCertificate { .. }
+            | Self::HubFull { .. }
             | Self::HubRefused { .. }
             | Self::HubForbidden { .. }
             | Self::NotOnHub { .. } => return self.hint_of_hub(),
@@ -142,6 +143,9 @@ impl StoreError {
             ),
             Self::HubForbidden { .. } => {
                 "docs/hub.md lists the permissions of a user of the hub, under Security".to_owned()
+            }
+            Self::HubFull { .. } => {
+                "delete teams on it that are finished, or raise `max_file` in its configuration; nothing that was stored is lost".to_owned()
             }
             Self::HubUnreachable { .. } | Self::HubRefused { .. } => {
                 "check that it runs, its address and its credentials; `swarm doctor` checks the hubs of your teams and settings".to_owned()

@@ -52,6 +52,7 @@ impl StoreError {
             Self::HubUnreachable { .. }
             | Self::HubLogin { .. }
             | Self::HubCertificate { .. }
+            | Self::HubFull { .. }
             | Self::HubRefused { .. }
             | Self::HubForbidden { .. }
             | Self::LeaseLost { .. } => ErrorKind::Environment,
@@ -71,14 +72,15 @@ impl StoreError {
                 | Self::HubLogin { .. }
                 | Self::HubCertificate { .. }
                 | Self::HubSilent(_)
+                | Self::HubFull { .. }
                 | Self::HubRefused { .. }
                 | Self::HubForbidden { .. }
                 | Self::NotOnHub { .. }
         )
     }
 
-    /// Returns whether existing files can be read but not changed: the disk is full, or another
-    /// process did not release a lock in time.
+    /// Returns whether what is stored can be read but not changed: the disk or the hub is full, or
+    /// another process did not release a lock in time.
     pub fn prevents_only_changes(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         match self {
@@ -86,7 +88,7 @@ impl StoreError {
                 source.kind(),
                 StorageFull | QuotaExceeded | ReadOnlyFilesystem
             ),
-            Self::Fs(OsError::LockTimeout { .. }) => true,
+            Self::Fs(OsError::LockTimeout { .. }) | Self::HubFull { .. } => true,
             _ => false,
         }
     }

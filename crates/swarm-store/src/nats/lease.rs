@@ -215,7 +215,7 @@ impl Renewal {
         self.park().await;
     }
 
-    /// Tells others that this process still exists, as soon as the hub answers.
+    /// Tells others that this process still exists, as soon as the hub answers and has room.
     async fn park(&self) {
         let id = self.last.record.id;
         loop {
@@ -223,6 +223,10 @@ impl Renewal {
                 .requests
                 .set_state(&self.name, State::Parked, |record| record.id == id);
             match tokio::time::timeout(REQUEST, parking).await {
+                // Only an attempt tells whether there is room again.
+                Ok(Err(NoAnswer::Failed(StoreError::HubFull { .. }))) => {
+                    sleep(self.requests.terms.renewal).await;
+                }
                 Ok(Ok(()) | Err(NoAnswer::Failed(_))) => return,
                 Ok(Err(NoAnswer::Unanswered(_))) | Err(_) => sleep(AGAIN).await,
             }

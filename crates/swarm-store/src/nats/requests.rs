@@ -1,6 +1,7 @@
 //! Requests to the server about the stream of one team: single messages.
 
 use std::collections::{BTreeMap, HashSet};
+use std::error::Error as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -100,14 +101,10 @@ impl Requests {
 
     /// Returns the error of a request that the server refused.
     pub(super) fn failed(&self, why: &dyn std::error::Error) -> NoAnswer {
-        self.refused_because(with_cause(why))
-    }
-
-    fn refused_because(&self, reason: String) -> NoAnswer {
         NoAnswer::Failed(StoreError::HubRefused {
             team: self.team.clone(),
             hub: self.hub.settings().url.clone(),
-            reason,
+            reason: with_cause(why),
         })
     }
 
@@ -116,10 +113,18 @@ impl Requests {
     }
 
     pub(super) fn refused(&self, error: &Error) -> NoAnswer {
-        if error.error_code() == ErrorCode::STREAM_NOT_FOUND {
-            return self.absent();
+        match error.error_code() {
+            ErrorCode::STREAM_NOT_FOUND => self.absent(),
+            // Disk or limits of the server leave no room.
+            ErrorCode::INSUFFICIENT_RESOURCES
+            | ErrorCode::STORAGE_RESOURCES_EXCEEDED
+            | ErrorCode::ACCOUNT_RESOURCES_EXCEEDED
+            | ErrorCode::STREAM_STORE_FAILED => NoAnswer::Failed(StoreError::HubFull {
+                team: self.team.clone(),
+                hub: self.hub.settings().url.clone(),
+            }),
+            _ => self.failed(error),
         }
-        self.failed(error)
     }
 
     pub(super) async fn jetstream(&self) -> Answered<Context> {
@@ -248,8 +253,10 @@ impl Requests {
                 PublishErrorKind::TimedOut
                 | PublishErrorKind::BrokenPipe
                 | PublishErrorKind::MaxAckPending => Err(self.unanswered()),
-                _ if is_full(&error) => Err(self.refused_because("its storage is full".to_owned())),
-                _ => Err(self.failed(&error)),
+                _ => match error.source().and_then(|cause| cause.downcast_ref()) {
+                    Some(cause) => Err(self.refused(cause)),
+                    None => Err(self.failed(&error)),
+                },
             },
         }
     }
@@ -291,19 +298,4 @@ impl Requests {
             None => self.measure_clock().await,
         }
     }
-}
-
-/// Returns whether a message was not stored because disk or limits of the server leave no room.
-fn is_full(error: &PublishError) -> bool {
-    let source = std::error::Error::source(error);
-    let code = source.and_then(|source| source.downcast_ref::<Error>());
-    code.is_some_and(|error| {
-        matches!(
-            error.error_code(),
-            ErrorCode::INSUFFICIENT_RESOURCES
-                | ErrorCode::STORAGE_RESOURCES_EXCEEDED
-                | ErrorCode::ACCOUNT_RESOURCES_EXCEEDED
-                | ErrorCode::STREAM_STORE_FAILED
-        )
-    })
 }

@@ -44,6 +44,7 @@ impl Requests {
                 // Somebody has changed its settings, for example its replicas.
                 CreateStreamErrorKind::JetStream(error)
                     if error.error_code() == ErrorCode::STREAM_NAME_EXIST => {}
+                CreateStreamErrorKind::JetStream(error) => return Err(self.refused(&error)),
                 CreateStreamErrorKind::TimedOut => return Err(self.unanswered()),
                 _ => return Err(self.failed(&error)),
             }

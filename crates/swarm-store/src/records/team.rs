@@ -402,6 +402,7 @@ impl RecordsTeam {
             | StoreError::HubLogin { .. }
             | StoreError::HubCertificate { .. }
             | StoreError::HubSilent(_)
+            | StoreError::HubFull { .. }
             | StoreError::HubRefused { .. }
             | StoreError::HubForbidden { .. } => true,
             _ => return None,
