@@ -58,6 +58,9 @@ pub struct Order {
     /// The member that it spawns. Until it is over, no other order can spawn one of this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawns: Option<MemberName>,
+    /// It withdraws an order to spawn this member that no node has taken.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replaces: bool,
     /// Standard input of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
@@ -75,6 +78,7 @@ impl Order {
             id: OrderId::random(),
             words,
             spawns: None,
+            replaces: false,
             input: None,
             repository: None,
             state: OrderState::Open,

@@ -111,6 +111,8 @@ pub enum StoreError {
         team: TeamName,
         /// The requested name.
         name: MemberName,
+        /// Whether no node has taken it yet.
+        is_open: bool,
         /// Seconds until the order expires.
         left_s: u64,
     },

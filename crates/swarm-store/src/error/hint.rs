@@ -44,6 +44,9 @@ impl StoreError {
             Self::NameTaken { name, team, .. } => format!(
                 "give it work with `swarm send {name} TEXT --team {team}`, stop it first with `--replace`, or choose another name"
             ),
+            Self::SpawnOrdered { is_open: true, .. } => {
+                "withdraw it with `--replace`, or choose another name".to_owned()
+            }
             Self::SpawnOrdered { .. } => {
                 "wait until it is carried out or expires, or choose another name".to_owned()
             }

@@ -53,7 +53,8 @@ impl Orders {
 
     /// Adds an order, which expires after `lifetime`, by the server's clock: it is not taken then.
     /// Removes those that have expired, because their callers are gone. An order that spawns a member is
-    /// refused with [`StoreError::SpawnOrdered`] while another one for this name is not over.
+    /// refused with [`StoreError::SpawnOrdered`] while another one for this name is not over; one that
+    /// replaces the member withdraws an open one.
     pub async fn place(&self, order: Order, lifetime: Duration) -> Result<()> {
         let lifetime = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
         let work = move |team: &RecordsTeam| {
@@ -66,7 +67,7 @@ impl Orders {
                 if let Some(name) = &order.spawns
                     && !all.contains_key(&order.id)
                 {
-                    require_free(&team.team, all, name, now)?;
+                    require_free(&team.team, all, (name, order.replaces), now)?;
                 }
                 let order = order.clone();
                 all.insert(order.id, Placed { order, expires });
@@ -76,15 +77,15 @@ impl Orders {
         self.team.run_blocking(work).await
     }
 
-    /// Fails as [`Self::place`] would for an order that spawns a member of this name. For callers that
-    /// first send what the order needs.
-    pub async fn require_free(&self, name: &MemberName) -> Result<()> {
+    /// Fails as [`Self::place`] would for an order that spawns or replaces a member of this name. For
+    /// callers that first send what the order needs.
+    pub async fn require_free(&self, name: &MemberName, replaces: bool) -> Result<()> {
         let name = name.clone();
         let work = move |team: &RecordsTeam| {
             let now = team.server_time()?;
             let mut all = team.read(&orders())?;
             all.retain(|_, placed| now < placed.expires);
-            require_free(&team.team, &all, &name, now)
+            require_free(&team.team, &mut all, (&name, replaces), now)
         };
         self.team.run_blocking(work).await
     }
@@ -193,8 +194,20 @@ fn changed<R>(team: &RecordsTeam, mut edit: impl FnMut(&mut OrdersValue) -> R) -
     team.change(&orders(), |all, _| Ok(edit(all)))
 }
 
-/// Fails while an order spawns a member of this name, who is in no roster yet.
-fn require_free(team: &TeamName, all: &OrdersValue, name: &MemberName, now: UnixMs) -> Result<()> {
+/// Fails while an order spawns a member of this name, who is in no roster yet. For an order that
+/// replaces the member, an open one is removed first.
+fn require_free(
+    team: &TeamName,
+    all: &mut OrdersValue,
+    (name, replaces): (&MemberName, bool),
+    now: UnixMs,
+) -> Result<()> {
+    let is_open = |order: &Order| order.state == OrderState::Open;
+    if replaces {
+        all.retain(|_, Placed { order, .. }| {
+            !(is_open(order) && order.spawns.as_ref() == Some(name))
+        });
+    }
     let holder = all.values().find(|placed| {
         let spawned = placed.order.spawns.as_ref();
         !matches!(placed.order.state, OrderState::Done(_))
@@ -206,6 +219,7 @@ fn require_free(team: &TeamName, all: &OrdersValue, name: &MemberName, now: Unix
     Err(StoreError::SpawnOrdered {
         team: team.clone(),
         name: name.clone(),
+        is_open: is_open(&holder.order),
         left_s: holder.expires.since(now) / 1000 + 1,
     })
 }

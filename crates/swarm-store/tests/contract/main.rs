@@ -172,6 +172,7 @@ contract! {
         only_who_carries_an_order_out_finishes_it,
         an_expired_order_is_not_taken_and_the_next_one_removes_it,
         of_eight_orders_that_spawn_one_name_one_is_placed_until_it_is_over,
+        an_order_that_replaces_a_member_withdraws_one_that_nobody_has_taken,
     }
     sessions {
         a_session_is_listed_with_its_host_while_its_process_holds_it,

@@ -261,34 +261,72 @@ pub(crate) fn of_eight_orders_that_spawn_one_name_one_is_placed_until_it_is_over
     let [id] = placed[..] else {
         panic!("{placed:?}");
     };
-    let is_free = |member| orders.require_free(&name(member)).block_on();
+    let is_free = |member| orders.require_free(&name(member), false).block_on();
     assert!(matches!(
         is_free("Bob"),
         Err(StoreError::SpawnOrdered { .. })
     ));
     is_free("carl").unwrap();
-    let is_refused = || match place(&spawn("Bob"), minute) {
+    let refused = || match place(&spawn("Bob"), minute) {
         Err(error @ StoreError::SpawnOrdered { .. }) => {
-            // Nobody can write to the member or replace it yet.
-            let hint = "wait until it is carried out or expires, or choose another name";
-            assert_eq!(error.hint().unwrap(), hint);
-            error.to_string().starts_with("`Bob` cannot join")
+            assert!(
+                error.to_string().starts_with("`Bob` cannot join"),
+                "{error}"
+            );
+            error.hint().unwrap()
         }
         other => panic!("{other:?}"),
     };
-    assert!(is_refused());
+    let hint = "withdraw it with `--replace`, or choose another name";
+    assert_eq!(refused(), hint);
     place(&spawn("carl"), minute).unwrap();
     place(&order(), minute).unwrap();
     let by = SpawnId::random();
     orders.take(id, by).block_on().unwrap().unwrap();
-    assert!(is_refused());
+    // Nobody can write to the member or replace it yet.
+    let hint = "wait until it is carried out or expires, or choose another name";
+    assert_eq!(refused(), hint);
     orders.withdraw(id).block_on().unwrap().unwrap();
-    assert!(is_refused(), "it is being cancelled");
+    assert_eq!(refused(), hint, "it is being cancelled");
     assert!(orders.finish(id, by, outcome()).block_on().unwrap());
     is_free("bob").unwrap();
     place(&spawn("bob"), Duration::ZERO).unwrap();
     is_free("bob").unwrap();
     place(&spawn("bob"), minute).unwrap();
+}
+
+pub(crate) fn an_order_that_replaces_a_member_withdraws_one_that_nobody_has_taken(world: &World) {
+    let Some(orders) = orders(world) else { return };
+    let replace = |member: &str| Order {
+        spawns: Some(name(member)),
+        replaces: true,
+        ..order()
+    };
+    let place = |order: &Order| {
+        let placed = orders.place(order.clone(), Duration::from_mins(1));
+        placed.block_on()
+    };
+    let take = |id| orders.take(id, SpawnId::random()).block_on().unwrap();
+    let [first, other, second] = ["bob", "carl", "bob"].map(replace);
+    place(&first).unwrap();
+    place(&other).unwrap();
+    let is_free = orders.require_free(&name("bob"), true).block_on();
+    is_free.unwrap();
+    assert!(orders.order(first.id).block_on().unwrap().is_some());
+    place(&second).unwrap();
+    assert!(take(first.id).is_none());
+    assert!(take(other.id).is_some());
+    assert!(take(second.id).is_some());
+    for refused in [
+        place(&replace("bob")),
+        orders.require_free(&name("bob"), true).block_on(),
+    ] {
+        let refused = refused.unwrap_err();
+        assert!(
+            matches!(refused, StoreError::SpawnOrdered { is_open: false, .. }),
+            "{refused}"
+        );
+    }
 }
 
 pub(crate) fn an_expired_order_is_not_taken_and_the_next_one_removes_it(world: &World) {

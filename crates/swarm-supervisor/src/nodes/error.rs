@@ -43,6 +43,9 @@ pub enum NodeError {
     /// The node is gone, and its process had begun.
     #[error("node {0} was lost while it carried out the order, which is not repeated")]
     LostDuring(NodeName),
+    /// Another command has withdrawn the order before the node took it.
+    #[error("node {0} had not begun when another command replaced the order: nothing was done")]
+    Replaced(NodeName),
     /// The node has not taken the order. It is withdrawn.
     #[error("node {node} did not take the order within {waited_s} s: nothing was done")]
     NotTaken {
@@ -72,7 +75,9 @@ impl NodeError {
             Self::Repository(RepositoryError::Worktree(error)) => error.kind(),
             Self::NoHub(_) => ErrorKind::Usage,
             Self::Unknown { .. } => ErrorKind::NotFound,
-            Self::Unavailable { .. } | Self::NoneAvailable(_) => ErrorKind::Conflict,
+            Self::Unavailable { .. } | Self::NoneAvailable(_) | Self::Replaced(_) => {
+                ErrorKind::Conflict
+            }
             Self::LostBefore(_) | Self::LostDuring(_) => ErrorKind::Environment,
             Self::NotTaken { .. } | Self::NotFinished { .. } => ErrorKind::TimedOut,
             Self::Interrupted(_) => ErrorKind::Interrupted,
@@ -107,7 +112,9 @@ impl NodeError {
             Self::NotFinished { .. } => {
                 "it was asked to cancel it; `swarm status` shows whether the member runs".to_owned()
             }
-            Self::Repository(RepositoryError::Worktree(_)) | Self::Interrupted(_) => {
+            Self::Repository(RepositoryError::Worktree(_))
+            | Self::Replaced(_)
+            | Self::Interrupted(_) => {
                 return None;
             }
         })

@@ -56,7 +56,8 @@ pub async fn order_spawn(
     wait: &OrderWait,
 ) -> Result<OrderOutcome, NodeError> {
     // A large repository takes long.
-    orders.require_free(command.name()).await?;
+    let (name, replaces) = command.name();
+    orders.require_free(name, replaces).await?;
     let known = &node.report.known_commits;
     let repository = send_repository(team, worktrees, directory, known).await?;
     let mut command = command.order(repository.is_some());
@@ -110,7 +111,8 @@ pub async fn order(
             withdraw((orders, node, id), &mut changes, wait, interrupted).await
         }
         Ok(OrderEnd::Done(outcome)) => done(orders, id, outcome).await,
-        Ok(OrderEnd::Removed) => Err(NodeError::LostDuring(node.name.clone())),
+        Ok(OrderEnd::Removed { was_open: true }) => Err(NodeError::Replaced(node.name.clone())),
+        Ok(OrderEnd::Removed { was_open: false }) => Err(NodeError::LostDuring(node.name.clone())),
         Err(error) => {
             // Its outcome is not used.
             drop(orders.withdraw(id).await);
@@ -172,7 +174,7 @@ async fn withdraw(
     let end = wait_for_order((orders, id), changes, limits, &never, pending()).await?;
     match end {
         OrderEnd::Done(outcome) => done(orders, id, outcome).await,
-        OrderEnd::Removed => Err(NodeError::LostDuring(node.name.clone())),
+        OrderEnd::Removed { .. } => Err(NodeError::LostDuring(node.name.clone())),
         OrderEnd::TimedOut | OrderEnd::Cancelled | OrderEnd::Lost => {
             orders.remove(id).await?;
             Err(NodeError::NotFinished {

@@ -10,6 +10,7 @@ pub struct SpawnCommand {
     prompt: Option<String>,
     /// Name of its worktree.
     worktree: Option<String>,
+    replaces: bool,
     name: MemberName,
 }
 
@@ -20,13 +21,14 @@ impl SpawnCommand {
             words: vec!["spawn".to_owned(), name.to_string()],
             prompt: None,
             worktree: None,
+            replaces: false,
             name,
         }
     }
 
-    /// Returns the name of the member.
-    pub(super) fn name(&self) -> &MemberName {
-        &self.name
+    /// Returns the name of the member, and whether it replaces a running one.
+    pub(super) fn name(&self) -> (&MemberName, bool) {
+        (&self.name, self.replaces)
     }
 
     /// Adds an option, if it has a value.
@@ -70,6 +72,12 @@ impl SpawnCommand {
         self.prompt = prompt;
     }
 
+    /// Lets the member replace a running one of its name.
+    pub fn replace(&mut self, is_given: bool) {
+        self.flag("replace", is_given);
+        self.replaces = is_given;
+    }
+
     /// Lets the member work in a worktree; without a name, in the one named like the member.
     pub fn worktree(&mut self, name: Option<&str>) {
         let named = name.map(|name| Some(name).filter(|name| !name.is_empty()));
@@ -84,6 +92,7 @@ impl SpawnCommand {
         self.option("worktree", worktree);
         Order {
             spawns: Some(self.name),
+            replaces: self.replaces,
             input: self.prompt,
             ..Order::new(self.words)
         }

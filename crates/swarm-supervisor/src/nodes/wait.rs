@@ -14,7 +14,10 @@ pub(crate) enum OrderEnd {
     /// It was carried out.
     Done(OrderOutcome),
     /// Another process has removed it.
-    Removed,
+    Removed {
+        /// No process had taken it when it was last seen.
+        was_open: bool,
+    },
     /// It was not taken or not carried out in time.
     TimedOut,
     /// The caller has cancelled it.
@@ -35,11 +38,14 @@ pub(crate) async fn wait_for_order(
 ) -> Result<OrderEnd, StoreError> {
     let mut since = Instant::now();
     let mut begun = 0;
+    let mut was_open = true;
     let mut lost = pin!(lost);
     loop {
-        let end = match orders.order(id).await?.map(|order| order.state) {
+        let state = orders.order(id).await?.map(|order| order.state);
+        was_open &= matches!(state, None | Some(OrderState::Open));
+        let end = match state {
             Some(OrderState::Done(outcome)) => return Ok(OrderEnd::Done(outcome)),
-            None => return Ok(OrderEnd::Removed),
+            None => return Ok(OrderEnd::Removed { was_open }),
             Some(OrderState::Open) => since + taken,
             Some(OrderState::Taken(by)) => {
                 let before = begun;

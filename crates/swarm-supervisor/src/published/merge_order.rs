@@ -144,7 +144,7 @@ impl MergeOrder {
             OrderEnd::Lost => {
                 "the process of the team lead ended during the merge; complete the task again"
             }
-            OrderEnd::Done(_) | OrderEnd::Removed => {
+            OrderEnd::Done(_) | OrderEnd::Removed { .. } => {
                 "the order to merge was removed; complete the task again"
             }
         };

@@ -77,7 +77,7 @@ fn command(args: &SpawnArgs) -> Result<SpawnCommand> {
         command.option("mcp-config", Some(in_json(servers)?));
     }
     command.worktree(worktree.as_deref());
-    command.flag("replace", *replace);
+    command.replace(*replace);
     command.flag("fresh", *fresh);
     Ok(command)
 }
