@@ -25,8 +25,8 @@ pub(super) struct Node<'a> {
     pub(super) process: LifeRecord,
     pub(super) worktrees: Worktrees,
     pub(super) slots: Mutex<Slots>,
-    /// Teams whose members were not known at the last look.
-    pub(super) unknown: watch::Sender<BTreeSet<TeamName>>,
+    /// Teams that have answered when they were last asked for their members.
+    pub(super) answered: Mutex<BTreeSet<TeamName>>,
     /// Commits that need not be sent here.
     pub(super) known_commits: Mutex<Vec<String>>,
     /// Wakes the node when its members may have changed.
@@ -94,7 +94,7 @@ impl<'a> Node<'a> {
                 number: usize::try_from(slots).unwrap_or(usize::MAX),
                 ..Slots::default()
             }),
-            unknown: watch::Sender::default(),
+            answered: Mutex::default(),
             known_commits: Mutex::default(),
             look_again: Notify::new(),
             stop: CancellationToken::new(),
@@ -105,12 +105,13 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Joins the hub with the members that run here.
+    /// Joins the hub with the members that run here, as far as their teams answer.
     pub(super) async fn join(
         &self,
         mut report: NodeReport,
     ) -> Result<(NodeReport, Lease), StoreError> {
-        report.members = self.members_here().await?;
+        self.ask_all().await?;
+        (report.members, _) = self.members_here().await?;
         self.find_known_commits().await;
         report.known_commits.clone_from(&self.known_commits.lock());
         self.slots.lock().members.clone_from(&report.members);

@@ -1,6 +1,5 @@
 //! The members that run on this machine.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -13,80 +12,63 @@ use tokio::time::{sleep, timeout};
 use super::machine::Node;
 use crate::app::App;
 
-/// First and longest pause before teams whose members are not known are tried again.
+/// First and longest pause before a team that has not answered is asked again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
 
-/// How long a look waits for a team whose members were not known at the last one: the node takes no
-/// orders meanwhile.
+/// How long a node that joins waits for the answers of its teams.
 const BRIEFLY: Duration = Duration::from_secs(2);
 
 impl Node<'_> {
-    /// Returns the running members on this machine of the teams on the hub. Those of a team that
-    /// cannot be looked at stay as they were, and its error is printed once.
-    pub(super) async fn members_here(&self) -> Result<Vec<AgentId>> {
-        let mut teams = self.app.store.teams().await?;
-        teams.retain(|team| is_on_hub(self.app, team, &self.hub.url));
+    /// Returns the running members on this machine of the teams on the hub, and the teams that do not
+    /// answer. Their members are those of before, and they are not asked here again: orders would wait.
+    pub(super) async fn members_here(&self) -> Result<(Vec<AgentId>, Vec<TeamName>)> {
+        let teams = self.teams().await?;
         let looks = teams.iter().map(async |team| {
-            let look = self.members_of(team);
-            if self.is_unknown(team) {
-                return timeout(BRIEFLY, look).await.ok();
+            if !self.has_answered(team) {
+                return None;
             }
-            Some(look.await)
+            self.ask(team).await.ok()
         });
         let seen = join_all(looks).await;
         let before = self.slots.lock().members.clone();
-        let mut found = Vec::new();
-        let mut unknown = BTreeSet::new();
+        let (mut found, mut silent) = (Vec::new(), Vec::new());
         for (team, members) in teams.into_iter().zip(seen) {
             match members {
-                Some(Ok(members)) => found.extend(members),
-                // This machine has joined it, and does not notice that it was deleted.
-                Some(Err(error)) if is_deleted(&error) => {}
-                failed => {
+                Some(members) => found.extend(members),
+                None => {
                     found.extend(before.iter().filter(|one| one.team == team).cloned());
-                    if let Some(Err(error)) = failed
-                        && !self.is_unknown(&team)
-                    {
-                        let why = with_causes(&error);
-                        let text = format!("its members on this machine are not known: {why}");
-                        self.out.tell_of_team("unknown", &team, &text);
-                    }
-                    unknown.insert(team);
+                    silent.push(team);
                 }
             }
         }
-        self.unknown.send_replace(unknown);
-        Ok(found)
+        Ok((found, silent))
     }
 
-    /// Returns whether the members of a team were not known at the last look.
-    pub(super) fn is_unknown(&self, team: &TeamName) -> bool {
-        self.unknown.borrow().contains(team)
+    /// Gives all teams a moment to answer.
+    pub(super) async fn ask_all(&self) -> Result<()> {
+        self.answered.lock().clear();
+        let teams = self.teams().await?;
+        let answers = join_all(teams.iter().map(|team| self.ask(team)));
+        // The others are asked while the node serves.
+        drop(timeout(BRIEFLY, answers).await);
+        Ok(())
     }
 
-    /// Tries teams whose members are not known again, with growing pauses. Resolves when one of them
-    /// answers, which then counts as known.
-    pub(super) async fn until_known(&self) {
-        let mut unknown = self.unknown.subscribe();
-        loop {
-            // The node holds the other end.
-            drop(unknown.wait_for(|teams| !teams.is_empty()).await);
-            let (mut pause, longest) = PAUSES;
-            while !unknown.borrow().is_empty() {
-                sleep(pause).await;
-                pause = longest.min(pause * 2);
-                let teams = unknown.borrow().clone();
-                let looks = teams.iter().map(|team| self.members_of(team));
-                let looks = teams.iter().zip(join_all(looks).await);
-                let answered = looks.filter(|(_, seen)| seen.as_ref().err().is_none_or(is_deleted));
-                let answered: Vec<_> = answered.map(|(team, _)| team).collect();
-                if !answered.is_empty() {
-                    self.unknown
-                        .send_modify(|unknown| unknown.retain(|team| !answered.contains(&team)));
-                    return;
-                }
+    /// Asks a team until it answers, with growing pauses. The first error is printed.
+    pub(super) async fn until_answered(&self, team: TeamName) -> TeamName {
+        let (mut pause, longest) = PAUSES;
+        let mut is_told = false;
+        while let Err(error) = self.ask(&team).await {
+            if !is_told {
+                let why = with_causes(&error);
+                let text = format!("its members on this machine are not known: {why}");
+                self.out.tell_of_team("unknown", &team, &text);
+                is_told = true;
             }
+            sleep(pause).await;
+            pause = longest.min(pause * 2);
         }
+        team
     }
 
     /// Stops what members have started that do not run here any more by their leases, although their
@@ -104,8 +86,32 @@ impl Node<'_> {
         }
     }
 
-    async fn members_of(&self, team: &TeamName) -> Result<Vec<AgentId>> {
-        members_of(&*self.app.store.team(team), team).await
+    /// Returns whether a team has answered when it was last asked.
+    pub(super) fn has_answered(&self, team: &TeamName) -> bool {
+        self.answered.lock().contains(team)
+    }
+
+    /// Returns the teams of the hub that this machine has joined.
+    async fn teams(&self) -> Result<Vec<TeamName>> {
+        let mut teams = self.app.store.teams().await?;
+        teams.retain(|team| is_on_hub(self.app, team, &self.hub.url));
+        Ok(teams)
+    }
+
+    /// Returns the members of a team that run on this machine.
+    async fn ask(&self, team: &TeamName) -> Result<Vec<AgentId>> {
+        let members = match members_of(&*self.app.store.team(team), team).await {
+            // This machine has joined it, and does not notice that it was deleted.
+            Err(error) if is_deleted(&error) => Ok(Vec::new()),
+            members => members,
+        };
+        let mut answered = self.answered.lock();
+        if members.is_ok() {
+            answered.insert(team.clone());
+        } else {
+            answered.remove(team);
+        }
+        members
     }
 }
 

@@ -1,6 +1,6 @@
 //! The process of a node: takes orders until it is drained.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::io;
 use std::path::Path;
@@ -47,6 +47,8 @@ pub(super) async fn serve(node: &Node<'_>, report: NodeReport, lease: Lease) -> 
         finishing: FuturesUnordered::new(),
         ends: FuturesUnordered::new(),
         watched: HashSet::new(),
+        asking: FuturesUnordered::new(),
+        silent: HashSet::new(),
         watcher: DirectoryWatcher::in_runtime(&Handle::current()),
         departures: Vec::new(),
         merges: Vec::new(),
@@ -132,6 +134,9 @@ struct Serving<'a> {
     /// The ends of the members that run here.
     ends: FuturesUnordered<BoxFuture<'static, AgentId>>,
     watched: HashSet<AgentId>,
+    /// The next answers of teams that do not answer.
+    asking: FuturesUnordered<LocalBoxFuture<'a, TeamName>>,
+    silent: HashSet<TeamName>,
     watcher: DirectoryWatcher,
     /// Departures of members that have ended, after which their worktrees can be handled.
     departures: Vec<Awaited>,
@@ -147,7 +152,6 @@ impl Serving<'_> {
     /// Serves until nothing is left to do.
     async fn run(&mut self) -> Result<()> {
         let node = self.node;
-        let mut known = pin!(node.until_known());
         loop {
             match self.announced().await {
                 Some(Ok(announced)) => {
@@ -178,8 +182,8 @@ impl Serving<'_> {
                 () = node.look_again.notified() => self.look().await,
                 () = any_of(&mut self.departures) => self.look().await,
                 () = any_of(&mut self.merges) => self.look().await,
-                () = &mut known => {
-                    known.set(node.until_known());
+                Some(team) = self.asking.next() => {
+                    self.silent.remove(&team);
                     self.look().await;
                 }
                 () = tokio::time::sleep(AGAIN), if self.is_stale => self.look().await,
@@ -239,7 +243,12 @@ impl Serving<'_> {
 
     async fn try_look(&mut self) -> Result<(), StoreError> {
         let node = self.node;
-        let members = node.members_here().await?;
+        let (members, silent) = node.members_here().await?;
+        for team in silent {
+            if self.silent.insert(team.clone()) {
+                self.asking.push(node.until_answered(team).boxed_local());
+            }
+        }
         let before = std::mem::replace(&mut node.slots.lock().members, members.clone());
         self.part_with_gone(&before, &members);
         for member in &members {
@@ -342,8 +351,6 @@ impl Serving<'_> {
         self.cut_off = before.iter().map(|one| (one.clone(), until)).collect();
         let now = self.report.members.clone();
         self.part_with_gone(&before, &now);
-        // The hub is back: the next look waits for the answers of all teams.
-        node.unknown.send_replace(BTreeSet::new());
         node.look_again.notify_one();
         Ok(true)
     }

@@ -60,7 +60,7 @@ pub(super) async fn find_worktrees(
         let id = AgentId::new(member.clone(), team.clone());
         // While a member is spawned, its worktree is assigned to the spawner.
         let is_free = record.process.is_none() && !running.contains(&id);
-        if !is_free || node.is_unknown(team) || !is_on_hub(node.app, team, &node.hub.url) {
+        if !is_free || !node.has_answered(team) || !is_on_hub(node.app, team, &node.hub.url) {
             continue;
         }
         let files = node.app.store.team(team);
