@@ -5,25 +5,18 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use swarm_hubkit::{Link, NatsServer, has_server};
+use swarm_hubkit::Link;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::World;
 
-use crate::scene::{not_proven, spawn_over, wait_for_no_process, world};
+use crate::machines::{member, server_of};
+use crate::scene::{spawn_over, wait_for_no_process, world};
 
 /// A lost member is reported within this time.
 const NOTICED: Duration = Duration::from_secs(15);
 
 /// A command that holds a lock until it is stopped.
 pub(crate) const LONG: &str = "exec 9>lock; flock 9; echo once >> started; sleep 600";
-
-/// The record of a member, as a machine sees it.
-fn member(machine: &World, name: &str) -> Value {
-    let status = machine.swarm(&["status", "--json"]).json();
-    let members = status["members"].as_array().unwrap();
-    let found = members.iter().find(|member| member["name"] == name);
-    found.cloned().unwrap_or_default()
-}
 
 /// The process of a member, which runs on this machine.
 pub(crate) fn pid_of(machine: &World, name: &str) -> Pid {
@@ -36,9 +29,6 @@ pub(crate) fn pid_of(machine: &World, name: &str) -> Pid {
 
 #[test]
 fn lost_members_are_noticed_and_one_that_was_cut_off_parks_and_continues_with_nothing_twice() {
-    if !has_server() {
-        return not_proven("nats-server is not installed");
-    }
     let api = FakeApi::start(|ask: &Ask| {
         if ask.news_has("work for long") && !ask.news_has("continue") {
             Reply::tool("t1", "Bash", json!({"command": LONG}))
@@ -47,11 +37,10 @@ fn lost_members_are_noticed_and_one_that_was_cut_off_parks_and_continues_with_no
         }
     });
     let (first, second) = (world(), world().with_api(&api));
-    let server = NatsServer::start(&first.directory().join("nats"), &[]);
+    let Some(server) = server_of(&first, None) else {
+        return;
+    };
     let link = Link::to(server.port());
-    first
-        .swarm(&["team", "create", "demo", "--hub", &server.url()])
-        .ok();
     let joined = second.swarm(&["team", "join", "demo", "--hub", &link.url()]);
     joined.ok();
     spawn_over(&second, "bob");
@@ -117,9 +106,6 @@ fn lost_members_are_noticed_and_one_that_was_cut_off_parks_and_continues_with_no
 
 #[test]
 fn what_a_frozen_member_has_started_ends_with_its_lease_and_its_process_does_not() {
-    if !has_server() {
-        return not_proven("nats-server is not installed");
-    }
     let api = FakeApi::start(|ask: &Ask| {
         if ask.news_has("work for long") {
             Reply::tool("t1", "Bash", json!({"command": LONG}))
@@ -128,10 +114,9 @@ fn what_a_frozen_member_has_started_ends_with_its_lease_and_its_process_does_not
         }
     });
     let world = world().with_api(&api);
-    let server = NatsServer::start(&world.directory().join("nats"), &[]);
-    world
-        .swarm(&["team", "create", "demo", "--hub", &server.url()])
-        .ok();
+    let Some(_server) = server_of(&world, None) else {
+        return;
+    };
     for name in ["bob", "eve"] {
         spawn_over(&world, name);
         world.wait_until("it is idle", || member(&world, name)["state"] == "idle");
@@ -169,19 +154,15 @@ fn what_a_frozen_member_has_started_ends_with_its_lease_and_its_process_does_not
 
 #[test]
 fn a_member_survives_a_hub_that_is_killed_during_its_turn_and_is_heard_once() {
-    if !has_server() {
-        return not_proven("nats-server is not installed");
-    }
     let gate = Gate::closed();
     let api = FakeApi::start({
         let held = Reply::text("the result").held_by(&gate, 1);
         move |_: &Ask| held.clone()
     });
     let world = world().with_api(&api);
-    let mut server = NatsServer::start(&world.directory().join("nats"), &[]);
-    world
-        .swarm(&["team", "create", "demo", "--hub", &server.url()])
-        .ok();
+    let Some(mut server) = server_of(&world, None) else {
+        return;
+    };
     spawn_over(&world, "bob");
     api.wait_for("the turn", "bob", |ask| ask.news_has("hello"));
     server.stop();

@@ -4,6 +4,7 @@ use std::net::{TcpListener, TcpStream};
 
 use rustix::process::Signal;
 use serde_json::Value;
+use swarm_hubkit::{NatsServer, has_server};
 use swarm_tests::fake_api::FakeApi;
 use swarm_tests::stage::{Running, World};
 
@@ -123,12 +124,34 @@ pub(crate) fn hello_args<'a>(name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     spawn_args(name, "headless", &[&fixed, more].concat())
 }
 
-/// The record of bob in `swarm status`, as a machine sees it; null if he is not a member.
-pub(crate) fn bob(machine: &World) -> Value {
+/// The record of a member in `swarm status`, as a machine sees it; null if there is none.
+pub(crate) fn member(machine: &World, name: &str) -> Value {
     let status = machine.swarm(&["status", "--json"]).json();
     let members = status["members"].as_array().unwrap();
-    let bob = members.iter().find(|member| member["name"] == "bob");
-    bob.cloned().unwrap_or_default()
+    let found = members.iter().find(|member| member["name"] == name);
+    found.cloned().unwrap_or_default()
+}
+
+/// The record of bob.
+pub(crate) fn bob(machine: &World) -> Value {
+    member(machine, "bob")
+}
+
+/// A server without users, with the team `demo` of a machine. Returns `None` if none is installed, and
+/// says so.
+pub(crate) fn server_of(machine: &World, config: Option<&str>) -> Option<NatsServer> {
+    if !has_server() {
+        not_proven("nats-server is not installed");
+        return None;
+    }
+    let directory = machine.directory().join("nats");
+    let server = match config {
+        Some(config) => NatsServer::with_config(&directory, config),
+        None => NatsServer::start(&directory, &[]),
+    };
+    let create = ["team", "create", "demo", "--hub", &server.url()];
+    machine.swarm(&create).ok();
+    Some(server)
 }
 
 /// A port for a server; `None` if none is installed.

@@ -23,6 +23,7 @@ mod long_runs;
 mod machines;
 mod mcp;
 mod node_failures;
+mod node_orders;
 mod nodes;
 mod nodes_of_leads;
 mod pages;

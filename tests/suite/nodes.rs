@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use rustix::process::Signal;
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
-use swarm_tests::stage::{Running, World};
+use swarm_tests::stage::World;
 
 use crate::machines::{Machines, hello_args};
 use crate::pains::worktrees::{commit, git};
-use crate::scene::{spawn_args, wait_for_no_process, world};
+use crate::scene::{spawn_args, world};
 
 /// The message of a command that fails with this code.
 pub(crate) fn refusal(world: &World, words: &[&str], code: i32) -> String {
@@ -404,91 +404,5 @@ fn a_repository_comes_to_the_node_and_the_work_goes_back() {
     let status = first.swarm(&["status", "--json"]).json();
     assert!(!status["members"][1]["pause"].is_null(), "{status}");
     second.swarm(&["kill", "bob", "--team", "demo"]).ok();
-    machines.end();
-}
-
-/// A machine whose teammates never say hello. Their program is in the scratch world.
-fn world_with_silent_teammate(scratch: &World) -> World {
-    let silent = scratch.write("silent", "#!/bin/sh\nexec sleep 1000\n");
-    std::fs::set_permissions(&silent, PermissionsExt::from_mode(0o755)).unwrap();
-    world().with_teammate(&silent)
-}
-
-#[test]
-fn a_second_spawn_of_a_name_is_refused_before_its_repository_is_looked_at() {
-    let (scratch, api) = (world(), says_done());
-    let silent = world_with_silent_teammate(&scratch).with_api(&api);
-    let Some(machines) = Machines::start(silent) else {
-        return;
-    };
-    let first = &machines.first;
-    first.write("project/song.txt", "one\n");
-    first.commit_project();
-    let node = machines.node(&["--slots", "2"]);
-    let words = spawn_args("bob", "headless", &["--on", "box", "--json"]);
-    let spawning = first.start(&words);
-    first.wait_until("the node spawns", || node.stdout().contains("spawn bob"));
-    // A checkout with changes is refused as well, but later.
-    first.write("project/song.txt", "two\n");
-    for more in [vec![], vec!["--replace"]] {
-        let refused = first.swarm(&[&words[..], &more].concat()).error(4);
-        let told = refused["message"].as_str().unwrap();
-        assert!(told.contains("a node has an order to spawn"), "{refused}");
-        let hint = refused["hint"].as_str().unwrap();
-        assert!(
-            hint.starts_with("wait until it is carried out"),
-            "{refused}"
-        );
-    }
-    spawning.signal(Signal::INT);
-    spawning.wait().error(130);
-    assert_eq!(machines.members(), ["team-lead"]);
-    node.signal(Signal::INT);
-    node.wait().ok();
-    machines.end();
-}
-
-#[test]
-fn an_order_is_cancelled_with_its_command_and_fails_with_its_node() {
-    let scratch = world();
-    let Some(machines) = Machines::start(world_with_silent_teammate(&scratch)) else {
-        return;
-    };
-    let (first, second) = (&machines.first, &machines.second);
-    let node = machines.node(&["--slots", "1"]);
-    let began = |node: &Running, times| {
-        first.wait_until("the node spawns", || {
-            node.stdout().matches("spawn bob").count() == times
-        });
-    };
-    let words = spawn_args("bob", "headless", &["--on", "box", "--json"]);
-    let interrupted = first.start(&words);
-    began(&node, 1);
-    interrupted.signal(Signal::INT);
-    let said = interrupted.wait().error(130);
-    assert!(
-        said["message"].as_str().unwrap().starts_with("on box: "),
-        "{said}"
-    );
-    assert_eq!(machines.members(), ["team-lead"]);
-
-    let failing = first.start(&words);
-    began(&node, 2);
-    node.signal(Signal::KILL);
-    let said = failing.wait().error(7);
-    assert_eq!(
-        said["message"],
-        "node box was lost while it carried out the order, which is not repeated"
-    );
-    first.wait_until("the spawn is undone", || {
-        machines.members() == ["team-lead"]
-    });
-    wait_for_no_process(second);
-    let removed = first.swarm(&["node", "drain", "box"]);
-    assert_eq!(removed.ok().stdout, "box was lost and is removed\n");
-    assert_eq!(machines.nodes().as_array().unwrap().len(), 0);
-    let node = machines.node(&[]);
-    node.signal(Signal::TERM);
-    node.wait().ok().stdout_lacks("spawn");
     machines.end();
 }
