@@ -1,7 +1,7 @@
 //! Reading logs, and all that is below a key.
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream::consumer::pull::Config;
 use async_nats::jetstream::consumer::{
@@ -123,15 +123,7 @@ impl Requests {
         start_sequence: u64,
         end: u64,
     ) -> Answered<Vec<StreamMessage>> {
-        let config = Config {
-            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence },
-            ack_policy: AckPolicy::None,
-            filter_subject: pattern.to_owned(),
-            inactive_threshold: READER,
-            memory_storage: true,
-            ..Config::default()
-        };
-        let reader = self.create_reader(config).await?;
+        let reader = self.reader(pattern, start_sequence).await?;
         // Not what is pending later: others may write faster than this reads.
         let (mut left, mut next) = (reader.cached_info().num_pending, start_sequence);
         let mut found = Vec::new();
@@ -165,12 +157,42 @@ impl Requests {
                 found.push(message);
             }
         }
+        self.remove_reader(&reader).await?;
+        Ok(found)
+    }
+
+    /// Measures the clock of a server that has no room for a message, from the time at which it creates
+    /// a reader.
+    pub(super) async fn measure_clock_of_full(&self) -> Answered<i128> {
+        let reader = self.reader(&subjects::clock(&self.team), 1).await?;
+        let base = Instant::now();
+        let now = reader.cached_info().created.unix_timestamp_nanos();
+        self.clock.set(base, now);
+        self.remove_reader(&reader).await?;
+        Ok(now)
+    }
+
+    /// Creates a reader of the messages from a sequence number on whose subjects match a pattern. The
+    /// server keeps it in memory.
+    async fn reader(&self, pattern: &str, start_sequence: u64) -> Answered<Consumer<Config>> {
+        let config = Config {
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence },
+            ack_policy: AckPolicy::None,
+            filter_subject: pattern.to_owned(),
+            inactive_threshold: READER,
+            memory_storage: true,
+            ..Config::default()
+        };
+        self.create_reader(config).await
+    }
+
+    /// Has the server remove a reader. Nobody waits for it: otherwise the server removes it later.
+    async fn remove_reader(&self, reader: &Consumer<Config>) -> Answered<()> {
         let name = &reader.cached_info().name;
         let (stream, client) = (subjects::stream(&self.team), self.hub.client().await?);
         let delete = format!("$JS.API.CONSUMER.DELETE.{stream}.{name}");
-        // Nobody waits for it: otherwise the server removes the reader later.
         drop(client.publish(delete, Bytes::new()).await);
-        Ok(found)
+        Ok(())
     }
 
     /// Has the server create a reader, which it removes when nobody uses it any more.

@@ -281,7 +281,12 @@ impl Requests {
         let id = WriteId::new_v4();
         let none = HeaderMap::new();
         let sent = self.publish(subject.clone(), None, id, none, Bytes::new());
-        sent.await?;
+        match sent.await {
+            Err(NoAnswer::Failed(StoreError::HubFull { .. })) => {
+                return Box::pin(self.measure_clock_of_full()).await;
+            }
+            sent => sent?,
+        };
         let base = std::time::Instant::now();
         let message = self
             .last(&subject)
