@@ -16,6 +16,7 @@ mod flow;
 mod hostile;
 mod hub;
 mod hub_failures;
+mod hub_limits;
 mod hub_merges;
 mod hub_worktrees;
 mod interop;
