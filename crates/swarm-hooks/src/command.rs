@@ -177,7 +177,7 @@ impl Running {
     /// Terminates the process group: SIGTERM, then SIGKILL after the grace period.
     async fn terminate(&mut self) {
         let target = self.target();
-        end_child(&mut self.child, target, GRACE).await;
+        end_child(self.child.wait(), target, GRACE).await;
         self.finished = true;
     }
 

@@ -105,7 +105,7 @@ impl Program {
     /// then SIGKILL.
     pub(crate) async fn stop(mut self, grace: Duration) {
         process::exited_within(self.target.clone(), grace).await;
-        let ended = process::end_child(&mut self.child, self.target.clone(), grace).await;
+        let ended = process::end_child(self.child.wait(), self.target.clone(), grace).await;
         self.over = ended.left == 0;
         if ended.left > 0 {
             tracing::warn!(

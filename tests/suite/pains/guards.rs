@@ -156,7 +156,7 @@ async fn i2_file_tools_write_only_in_the_own_worktree_and_name_the_right_path() 
 }
 
 #[tokio::test]
-async fn a_command_leads_a_session_without_a_terminal_with_the_sandbox_and_without() {
+async fn a_command_leads_a_group_of_a_session_without_a_terminal_with_the_sandbox_and_without() {
     let repository = Repository::new();
     for sandbox in [SandboxUse::Off, SandboxUse::Worktree] {
         let mut ctx = repository.context("one");
@@ -164,11 +164,13 @@ async fn a_command_leads_a_session_without_a_terminal_with_the_sandbox_and_witho
         let output = bash("sed 's/.*) //' /proc/$$/stat; echo $$", &ctx).await;
         let lines: Vec<&str> = output.content.lines().collect();
         let fields: Vec<&str> = lines[0].split(' ').collect();
-        // Group, session, terminal. Those of the helper outside the namespaces have no number inside.
-        let namespaces = ctx.guards.backend == Some(SandboxKind::Namespaces);
-        let hidden = sandbox == SandboxUse::Worktree && namespaces;
-        let (own, none) = (if hidden { "0" } else { lines[1] }, "0");
-        assert_eq!(fields[2..5], [own, own, none], "{sandbox}: {output:?}");
+        let [group, session, terminal] = fields[2..5] else {
+            panic!("{output:?}");
+        };
+        assert_eq!([group, terminal], [lines[1], "0"], "{sandbox}: {output:?}");
+        // In the sandbox it is the session of the helper that starts the agent's commands.
+        let leads = session == lines[1];
+        assert_eq!(leads, sandbox == SandboxUse::Off, "{output:?}");
     }
 }
 

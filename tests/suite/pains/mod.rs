@@ -8,6 +8,7 @@ mod environment;
 mod escapes;
 mod frozen;
 pub(crate) mod guards;
+mod helper;
 mod holds;
 mod lead_worktrees;
 mod life;

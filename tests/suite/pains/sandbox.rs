@@ -28,7 +28,7 @@ async fn the_guide_says_what_each_sandbox_stops() {
 }
 
 /// Context of an agent in the main checkout, or `None` where no namespaces work.
-fn in_main_checkout(repository: &Repository) -> Option<ToolContext> {
+pub(super) fn in_main_checkout(repository: &Repository) -> Option<ToolContext> {
     let program = repository.world.program("swarm-teammate");
     if !working_backends(&program).contains(&SandboxKind::Namespaces) {
         return None;

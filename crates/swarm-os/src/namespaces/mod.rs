@@ -20,7 +20,7 @@ pub use closing::end_processes;
 pub use enter::{NamespaceMember, enter_new_namespaces, join_namespaces};
 pub use fixed::{FixedEntry, FixedKind};
 pub use fixed_mounts::FixedMounts;
-pub use handover::{receive_socket, send_socket};
+pub use handover::{receive_files, send_files};
 pub use loopback::start_loopback;
 pub use mounts::{MountView, Replacement};
 pub use placeholders::LeftPlaceholder;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,6 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_send_signal};
-use tokio::process::Child;
 
 use super::lookup::{Surroundings, arguments, is_in_inner_namespace};
 use super::orphans::Orphans;
@@ -152,17 +152,21 @@ pub async fn end(target: Target, grace: Duration) -> Ended {
     end_found(target, grace).await.0
 }
 
-/// Like [`end`], for a child with its descendants. The child is waited for after they have exited,
-/// so that its PID is not reused in the meantime. Then its orphans are reaped, which become
-/// children of this process if it is a subreaper: a PID namespace exists until its processes are
+/// Like [`end`], for a child with its descendants. `reaped` waits for the child. It is awaited after they
+/// have exited, so that the child's PID is not reused in the meantime. Then its orphans are reaped, which
+/// become children of this process if it is a subreaper: a PID namespace exists until its processes are
 /// reaped.
-pub async fn end_child(child: &mut Child, target: Target, grace: Duration) -> Ended {
+pub async fn end_child<T>(
+    reaped: impl Future<Output = io::Result<T>>,
+    target: Target,
+    grace: Duration,
+) -> Ended {
     let group = target.group;
     let (ended, found) = end_found(target, grace).await;
     if ended.left > 0 {
         return ended;
     }
-    if let Err(error) = child.wait().await {
+    if let Err(error) = reaped.await {
         tracing::warn!(%error, "could not wait for a terminated process");
     }
     Orphans::new(group, found).reap();

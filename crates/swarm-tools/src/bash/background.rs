@@ -337,7 +337,7 @@ mod tests {
     use std::process::Stdio;
     use std::sync::mpsc;
 
-    use super::super::running::CALL_ID_VARIABLE;
+    use super::super::running::{CALL_ID_VARIABLE, ShellProcess};
     use super::*;
 
     fn sleeper(id: String) -> (BackgroundCommand, Running) {
@@ -350,14 +350,7 @@ mod tests {
             .process_group(0)
             .spawn()
             .unwrap();
-        let running = Running {
-            group: child.id().and_then(|pid| i32::try_from(pid).ok()),
-            child,
-            call_id,
-            has_ended: false,
-            sandbox: None,
-            report: None,
-        };
+        let running = Running::new(ShellProcess::Child(child), call_id, None, None);
         let output = Output::read(reader, 100, None, true).unwrap();
         let command = BackgroundCommand::new(id, "sleep 1000", "toolu_1", output);
         (command, running)

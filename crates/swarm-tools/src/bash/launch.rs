@@ -3,20 +3,25 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use swarm_os::namespaces::Replacement;
 use swarm_protocol::SandboxNetwork;
 use tokio::process::Command;
 
+use super::running::ShellProcess;
 use crate::ToolContext;
-use crate::sandbox::{Plan, ProgramPlace, UserProgram, place, plan};
+use crate::sandbox::{Launcher, Plan, ProgramPlace, UserProgram, place, plan};
 
 /// How to start programs with the restrictions of an agent's shell commands.
 #[derive(Debug)]
 pub struct ProgramLaunch {
     /// A helper that executes the program, with its first arguments; empty if there is none.
     helper: Vec<OsString>,
+    /// Starts shell commands in its place.
+    launcher: Option<Arc<Launcher>>,
     /// Variables in addition to those of the program.
     env: BTreeMap<String, OsString>,
     /// What the program reaches of the network in the sandbox; `None` without a sandbox.
@@ -57,6 +62,7 @@ impl ProgramLaunch {
             ProgramPlace::Sandbox => Self::new(ctx, None),
             ProgramPlace::Outside { search_path } => Ok(Self {
                 helper: Vec::new(),
+                launcher: None,
                 env: search_path
                     .map(|path| ("PATH".to_owned(), path.into()))
                     .into_iter()
@@ -80,6 +86,7 @@ impl ProgramLaunch {
         let mut env = shim_variables(ctx);
         let Some(Plan {
             words,
+            launcher,
             sandboxed,
             temporary,
             proxy,
@@ -87,6 +94,7 @@ impl ProgramLaunch {
         else {
             return Ok(Self {
                 helper: Vec::new(),
+                launcher: None,
                 env,
                 sandbox: None,
             });
@@ -104,6 +112,7 @@ impl ProgramLaunch {
         };
         Ok(Self {
             helper: words,
+            launcher,
             env,
             sandbox: sandboxed.then_some(network),
         })
@@ -137,8 +146,35 @@ impl ProgramLaunch {
             command.process_group(0);
             command
         };
-        command.env_clear().envs(env).envs(&self.env);
+        self.set_variables(&mut command, env);
         command
+    }
+
+    /// Starts a shell command with these variables and standard streams, in a new process group.
+    /// `complete` adds its arguments and directory. Call it in a runtime.
+    pub(super) fn start_shell(
+        &self,
+        shell: &Path,
+        env: &BTreeMap<String, String>,
+        streams: [OwnedFd; 3],
+        complete: impl FnOnce(&mut std::process::Command),
+    ) -> std::io::Result<ShellProcess> {
+        if let Some(launcher) = &self.launcher {
+            let mut command = Command::new(shell);
+            self.set_variables(&mut command, env);
+            complete(command.as_std_mut());
+            let launched = launcher.start(command.as_std(), streams)?;
+            return Ok(ShellProcess::Launched(launched));
+        }
+        let mut command = self.command(shell.as_os_str(), env);
+        complete(command.as_std_mut());
+        let [input, output, errors] = streams;
+        command.stdin(input).stdout(output).stderr(errors);
+        command.spawn().map(ShellProcess::Child)
+    }
+
+    fn set_variables(&self, command: &mut Command, env: &BTreeMap<String, String>) {
+        command.env_clear().envs(env).envs(&self.env);
     }
 }
 

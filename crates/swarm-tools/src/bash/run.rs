@@ -1,8 +1,8 @@
 //! Runs a command line until it exits, times out or is interrupted.
 
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -164,33 +164,22 @@ fn start_shell(
     };
     let errors = output.try_clone().map_err(cannot)?;
     let shell = swarm_os::find_shell(&ctx.env);
-    let mut starting = launch.command(shell.as_os_str(), &ctx.env);
-    starting.arg("-c");
-    let report = if reports && shell.ends_with("bash") {
+    let reports = reports && shell.ends_with("bash");
+    let (report, input) = if reports {
         let (report, writer) = pipe()?;
-        starting
-            .arg(REPORT_DIRECTORY_SCRIPT)
-            .arg(&shell)
-            .arg(command)
-            .stdin(Stdio::from(OwnedFd::from(writer)));
-        Some(report)
+        (Some(report), OwnedFd::from(writer))
     } else {
-        starting.arg(command).stdin(Stdio::null());
-        None
+        (None, File::open("/dev/null").map_err(cannot)?.into())
     };
-    starting
-        .current_dir(directory)
-        .env(CALL_ID_VARIABLE, &call_id)
-        .stdout(Stdio::from(OwnedFd::from(output)))
-        .stderr(Stdio::from(OwnedFd::from(errors)));
-    let child = starting.spawn().map_err(cannot)?;
-    let group = child.id().and_then(|pid| i32::try_from(pid).ok());
-    Ok(Running {
-        child,
-        group,
-        call_id,
-        has_ended: false,
-        sandbox: launch.sandbox,
-        report,
-    })
+    let streams = [input, output.into(), errors.into()];
+    let started = launch.start_shell(&shell, &ctx.env, streams, |starting| {
+        starting.arg("-c");
+        if reports {
+            starting.arg(REPORT_DIRECTORY_SCRIPT).arg(&shell);
+        }
+        starting.arg(command).current_dir(directory);
+        starting.env(CALL_ID_VARIABLE, &call_id);
+    });
+    let process = started.map_err(cannot)?;
+    Ok(Running::new(process, call_id, launch.sandbox, report))
 }

@@ -14,6 +14,8 @@ use swarm_protocol::SandboxNetwork;
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
+use crate::sandbox::LaunchedCommand;
+
 /// Environment variable that identifies every process of one call.
 pub(super) const CALL_ID_VARIABLE: &str = "SWARM_CALL_ID";
 
@@ -27,13 +29,60 @@ pub(super) enum Outcome {
     Interrupted(Ended),
 }
 
+/// The process of a command, which leads a process group.
+#[derive(Debug)]
+pub(super) enum ShellProcess {
+    Child(Child),
+    /// Started by a helper in the sandbox, which reaps it.
+    Launched(LaunchedCommand),
+}
+
+impl ShellProcess {
+    fn group(&self) -> Option<i32> {
+        match self {
+            Self::Child(child) => child.id().and_then(|pid| i32::try_from(pid).ok()),
+            Self::Launched(command) => Some(command.pid()),
+        }
+    }
+
+    async fn wait(&mut self) -> std::io::Result<ExitStatus> {
+        match self {
+            Self::Child(child) => child.wait().await,
+            Self::Launched(command) => command.wait().await,
+        }
+    }
+
+    /// Reaps the process after it was terminated.
+    async fn reaped(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Child(child) => child.wait().await.map(drop),
+            Self::Launched(command) => command.reaped().await,
+        }
+    }
+
+    /// Reaps what an exited process has left in its group.
+    fn reap_group(&mut self, group: Option<i32>) {
+        match self {
+            Self::Child(_) => process::reap_group(group),
+            Self::Launched(command) => {
+                let reaped = command.reaped();
+                tokio::spawn(async move {
+                    if reaped.await.is_ok() {
+                        process::reap_group(group);
+                    }
+                });
+            }
+        }
+    }
+}
+
 /// A running command. Dropping it kills the command and its descendants.
 #[derive(Debug)]
 pub(super) struct Running {
-    pub(super) child: Child,
-    pub(super) group: Option<i32>,
+    process: ShellProcess,
+    group: Option<i32>,
     pub(super) call_id: String,
-    pub(super) has_ended: bool,
+    has_ended: bool,
     /// What it reaches of the network in the sandbox; `None` without a sandbox.
     pub(super) sandbox: Option<SandboxNetwork>,
     /// Pipe on which the shell reports its final working directory.
@@ -41,6 +90,22 @@ pub(super) struct Running {
 }
 
 impl Running {
+    pub(super) fn new(
+        process: ShellProcess,
+        call_id: String,
+        sandbox: Option<SandboxNetwork>,
+        report: Option<std::io::PipeReader>,
+    ) -> Self {
+        Self {
+            group: process.group(),
+            process,
+            call_id,
+            has_ended: false,
+            sandbox,
+            report,
+        }
+    }
+
     /// Waits until the command exits, and terminates it on timeout or cancellation.
     pub(super) async fn until(
         &mut self,
@@ -55,9 +120,9 @@ impl Running {
             }
         };
         let outcome = tokio::select! {
-            status = self.child.wait() => {
+            status = self.process.wait() => {
                 let status = status.map_err(|error| format!("Cannot wait for the command: {error}."))?;
-                process::reap_group(self.group);
+                self.process.reap_group(self.group);
                 Outcome::Exited(status)
             }
             () = time_is_up => Outcome::TimedOut(self.end(kill_grace).await),
@@ -95,7 +160,7 @@ impl Running {
     /// Terminates the process tree.
     async fn end(&mut self, grace: Duration) -> Ended {
         let target = self.target();
-        process::end_child(&mut self.child, target, grace).await
+        process::end_child(self.process.reaped(), target, grace).await
     }
 }
 

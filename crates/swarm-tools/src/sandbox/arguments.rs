@@ -9,7 +9,7 @@ use swarm_protocol::SandboxNetwork;
 use super::error::SandboxError;
 use super::words::{
     COMMAND, HIDE, HOST, INIT, JOIN, LANDLOCK, NO_NETWORK, PIN, PROXY, PROXY_PORT, READ_ONLY,
-    REPLACE, REPLACE_WRITABLE, RESERVE, RESERVE_COMMON, SHOW, UNIX_SOCKETS, WRITE,
+    REPLACE, REPLACE_WRITABLE, RESERVE, RESERVE_COMMON, SERVE, SHOW, UNIX_SOCKETS, WRITE,
 };
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub(super) enum HelperTask {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct HelperArguments {
     pub(super) task: HelperTask,
+    /// Instead of one command, it starts those that are requested on standard input.
+    pub(super) serves: bool,
     pub(super) view: MountView,
     pub(super) unix_sockets: bool,
     pub(super) network: SandboxNetwork,
@@ -50,6 +52,9 @@ impl HelperArguments {
             HelperTask::Host => vec![HOST.into()],
             HelperTask::Init => vec![INIT.into()],
         };
+        if self.serves {
+            words.push(SERVE.into());
+        }
         if self.unix_sockets {
             words.push(UNIX_SOCKETS.into());
         }
@@ -109,6 +114,7 @@ impl HelperArguments {
                     let member = member.ok_or(SandboxError::Arguments(word))?;
                     parsed.task = HelperTask::Join(member);
                 }
+                Some(SERVE) => parsed.serves = true,
                 Some(UNIX_SOCKETS) => parsed.unix_sockets = true,
                 Some(NO_NETWORK) => parsed.network = SandboxNetwork::None,
                 Some(PROXY) => parsed.network = SandboxNetwork::Proxy,
@@ -193,6 +199,7 @@ mod tests {
         ] {
             let given = HelperArguments {
                 task,
+                serves: true,
                 view: MountView {
                     writable: paths(&["/a", "--"]),
                     hidden: paths(&["/b"]),

@@ -55,7 +55,7 @@ pub fn probe_sandbox(helper: &[String]) -> SandboxProbe {
 fn try_namespaces(helper: &[String]) -> Result<(), String> {
     let arguments = HelperArguments::default();
     let host = SandboxHost::start(helper, arguments, &Arc::default())?;
-    run_nothing(helper, host.join(false))
+    run_nothing(helper, host.join())
 }
 
 /// Confines a command that does nothing, with Landlock rules, set by each command. Returns what the

@@ -1,18 +1,19 @@
-//! The sandbox helper: leaves the terminal, restricts itself and runs the command, or keeps the
-//! namespaces of an agent.
+//! The sandbox helper: leaves the terminal, restricts itself and runs the command or starts the agent's
+//! commands, or keeps the namespaces of an agent.
 
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitCode};
 
 use rustix::process::{Signal, getpid, kill_process, setsid};
-use swarm_os::namespaces::{NamespaceMember, drop_system_privileges, join_namespaces};
+use swarm_os::namespaces::{drop_system_privileges, join_namespaces};
 use swarm_protocol::SandboxNetwork;
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::error::SandboxError;
 use super::init::{be_first_process, host_namespaces};
 use super::landlock::restrict;
+use super::serve::serve_commands;
 use super::system_calls::{InternetSockets, filter_system_calls};
 use super::words::COMMAND;
 
@@ -32,41 +33,47 @@ pub fn run_helper(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitC
     if given.task == HelperTask::Host {
         return host_namespaces(given);
     }
+    confine(&given)?;
+    if given.serves {
+        return serve_commands();
+    }
     let program = arguments
         .next()
         .ok_or_else(|| SandboxError::Arguments(COMMAND.into()))?;
     let mut command = Command::new(&program);
     command.args(arguments);
     let source = match given.task {
-        HelperTask::Join(member) => {
-            confine_in(&member)?;
-            // A network namespace separates it, if that is requested.
-            filter_system_calls(given.unix_sockets, InternetSockets::All)?;
-            match command.status() {
-                Ok(status) => return Ok(exit_like(status)),
-                Err(source) => source,
-            }
-        }
-        HelperTask::Landlock => {
-            restrict(&given.view, given.proxy_port)?;
-            drop_system_privileges(false).map_err(SandboxError::Privileges)?;
-            let internet = match (given.network, given.proxy_port) {
-                (_, Some(_)) => InternetSockets::Client,
-                (SandboxNetwork::Open, None) => InternetSockets::All,
-                (SandboxNetwork::Proxy | SandboxNetwork::None, None) => InternetSockets::None,
-            };
-            filter_system_calls(given.unix_sockets, internet)?;
-            command.exec()
-        }
+        // Only a child is in the process namespace.
+        HelperTask::Join(_) => match command.status() {
+            Ok(status) => return Ok(exit_like(status)),
+            Err(source) => source,
+        },
         _ => command.exec(),
     };
     Err(SandboxError::Start { program, source })
 }
 
-fn confine_in(member: &NamespaceMember) -> Result<(), SandboxError> {
-    let joined = join_namespaces(member);
-    let namespaced = joined.map_err(SandboxError::Join)?;
-    drop_system_privileges(namespaced).map_err(SandboxError::Privileges)
+/// Restricts this process for its task.
+fn confine(given: &HelperArguments) -> Result<(), SandboxError> {
+    let (namespaced, internet) = match &given.task {
+        HelperTask::Join(member) => {
+            let namespaced = join_namespaces(member).map_err(SandboxError::Join)?;
+            // A network namespace separates it, if that is requested.
+            (namespaced, InternetSockets::All)
+        }
+        HelperTask::Landlock => {
+            restrict(&given.view, given.proxy_port)?;
+            let internet = match (given.network, given.proxy_port) {
+                (_, Some(_)) => InternetSockets::Client,
+                (SandboxNetwork::Open, None) => InternetSockets::All,
+                (SandboxNetwork::Proxy | SandboxNetwork::None, None) => InternetSockets::None,
+            };
+            (false, internet)
+        }
+        _ => return Ok(()),
+    };
+    drop_system_privileges(namespaced).map_err(SandboxError::Privileges)?;
+    filter_system_calls(given.unix_sockets, internet)
 }
 
 /// Ends as the command did.

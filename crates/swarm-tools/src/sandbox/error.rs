@@ -44,6 +44,9 @@ pub enum SandboxError {
     /// The namespaces could not be joined.
     #[error("cannot enter the sandbox: {0}; the command was not run")]
     Join(io::Error),
+    /// The agent's requests could not be received.
+    #[error("cannot receive requests: {0}")]
+    Requests(io::Error),
     /// Privileges could not be dropped.
     #[error("cannot drop privileges: {0}; the command was not run")]
     Privileges(io::Error),

@@ -1,33 +1,25 @@
 //! The namespaces of an agent, as seen by the agent: they exist as long as this value.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead as _, BufReader, Read as _};
-use std::net::{Ipv4Addr, Shutdown, TcpListener};
+use std::io::{self, BufRead as _, BufReader};
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::AsFd;
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use swarm_os::namespaces::{FixedEntry, NamespaceMember, receive_socket};
+use swarm_os::namespaces::{FixedEntry, NamespaceMember, receive_files};
 use swarm_protocol::SandboxNetwork;
 use tokio::task::JoinHandle;
 
 use super::arguments::{HelperArguments, HelperTask};
+use super::helper_process::{START_TIMEOUT, await_end, message_of, wait_for};
 use super::init::{FAILED, READY, send_request};
 use super::landlock::limits_ports;
+use super::launcher::Launcher;
 use super::proxy::{DeniedHost, HostResolver, NetworkAccess, serve};
-
-/// How long the start may take, for a machine under load.
-const START_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// How long the end may take. The helper only stops processes and removes placeholders.
-const END_TIMEOUT: Duration = Duration::from_secs(5);
+use super::restricted::RestrictedLauncher;
 
 /// Namespaces in which commands run. Dropping this value terminates every process inside; so does the
 /// end of this process, which closes the channel.
@@ -41,6 +33,7 @@ pub(crate) struct SandboxHost {
     /// What it was created with.
     arguments: HelperArguments,
     first: NamespaceMember,
+    launcher: Arc<Launcher>,
     proxy: Option<Proxy>,
 }
 
@@ -113,11 +106,14 @@ impl SandboxHost {
                 pid: 0,
                 mounts: String::new(),
             },
+            launcher: Arc::default(),
             proxy: None,
         };
         starting.first = starting.wait_until_ready()?;
+        starting.launcher = Arc::new(Launcher::new(helper, starting.joining_arguments()));
         if starting.arguments.network == SandboxNetwork::Proxy {
-            let listener = receive_socket(&starting.channel).map(TcpListener::from);
+            let listener = receive_files(&starting.channel);
+            let listener = listener.map(|[listener]| TcpListener::from(listener));
             starting.proxy = Some(Proxy::start(listener, access)?);
         }
         Ok(starting)
@@ -128,6 +124,7 @@ impl SandboxHost {
         let (own, other) = (&self.arguments.view, &arguments.view);
         let network = self.arguments.network == arguments.network;
         network
+            && self.arguments.unix_sockets == arguments.unix_sockets
             && own.writable == other.writable
             && own.hidden == other.hidden
             && own.shown == other.shown
@@ -157,18 +154,22 @@ impl SandboxHost {
     }
 
     /// Returns the arguments with which the helper joins.
-    pub(crate) fn join(&self, unix_sockets: bool) -> Vec<OsString> {
-        HelperArguments {
-            task: HelperTask::Join(self.first.clone()),
-            unix_sockets,
-            ..HelperArguments::default()
-        }
-        .words()
+    pub(crate) fn join(&self) -> Vec<OsString> {
+        self.joining_arguments().words()
     }
 
-    fn joining(&self, unix_sockets: bool) -> Joining {
+    fn joining_arguments(&self) -> HelperArguments {
+        HelperArguments {
+            task: HelperTask::Join(self.first.clone()),
+            unix_sockets: self.arguments.unix_sockets,
+            ..HelperArguments::default()
+        }
+    }
+
+    fn joining(&self) -> Joining {
         Joining {
-            words: self.join(unix_sockets),
+            words: self.join(),
+            launcher: Arc::clone(&self.launcher),
             proxy: self.proxy.as_ref().map(|proxy| proxy.port),
         }
     }
@@ -194,36 +195,19 @@ impl SandboxHost {
 
     /// Returns the message of a helper that has failed.
     fn reason(&mut self) -> String {
-        self.end();
-        let mut message = String::new();
-        if let Some(errors) = &mut self.child.stderr {
-            errors.read_to_string(&mut message).unwrap_or_default();
-        }
-        let message = message.trim();
-        match message.strip_prefix("swarm: ").unwrap_or(message) {
-            "" => "the helper ended, or did not answer in time".to_owned(),
-            message => message.to_owned(),
-        }
-    }
-
-    /// Lets the helper end, which removes its placeholders, and waits for that.
-    fn end(&mut self) {
-        self.channel.shutdown(Shutdown::Both).unwrap_or_default();
-        let process = Pid::from_child(&self.child);
-        let process = pidfd_open(process, PidfdFlags::empty());
-        let has_ended =
-            process.is_ok_and(|process| matches!(wait_for(&process, END_TIMEOUT), Ok(true)));
-        if !has_ended {
-            self.child.kill().unwrap_or_default();
-        }
-        self.child.wait().map(drop).unwrap_or_default();
+        await_end(&mut self.child, &self.channel);
+        self.child
+            .stderr
+            .as_mut()
+            .map(message_of)
+            .unwrap_or_default()
     }
 }
 
 impl Drop for SandboxHost {
     fn drop(&mut self) {
         self.proxy = None;
-        self.end();
+        await_end(&mut self.child, &self.channel);
     }
 }
 
@@ -234,15 +218,19 @@ pub(crate) struct HostSlot {
     hosts: Mutex<Vec<SandboxHost>>,
     /// The proxy of commands without namespaces.
     outside: Mutex<Option<Proxy>>,
+    /// Starts commands without namespaces.
+    restricted: RestrictedLauncher,
     access: OnceLock<Arc<NetworkAccess>>,
     /// Resolves names in place of this machine.
     resolver: Option<Arc<dyn HostResolver>>,
 }
 
-/// How a command enters the sandbox.
+/// How a command enters a sandbox.
 pub(super) struct Joining {
     /// Arguments of the helper.
     pub(super) words: Vec<OsString>,
+    /// Starts it in the same way, but faster.
+    pub(super) launcher: Arc<Launcher>,
     /// Port of the proxy on the command's loopback address, if there is one.
     pub(super) proxy: Option<u16>,
 }
@@ -266,15 +254,14 @@ impl HostSlot {
         arguments: HelperArguments,
         access: &Arc<NetworkAccess>,
     ) -> Result<Joining, String> {
-        let unix_sockets = arguments.unix_sockets;
         let mut hosts = self.hosts.lock();
         hosts.retain_mut(SandboxHost::is_running);
         if let Some(host) = hosts.iter_mut().find(|host| host.suits(&arguments)) {
             host.fix(&arguments.view.fixed)?;
-            return Ok(host.joining(unix_sockets));
+            return Ok(host.joining());
         }
         let host = SandboxHost::start(helper, arguments, access)?;
-        let joining = host.joining(unix_sockets);
+        let joining = host.joining();
         hosts.push(host);
         Ok(joining)
     }
@@ -291,6 +278,17 @@ impl HostSlot {
             *proxy = Some(Proxy::start(listener, access)?);
         }
         Ok(proxy.as_ref().map(|proxy| proxy.port))
+    }
+
+    /// Returns how a command restricts itself without namespaces.
+    pub(super) fn restrict(&self, helper: &[String], mut arguments: HelperArguments) -> Joining {
+        // These cannot be enforced.
+        arguments.view.fixed.clear();
+        Joining {
+            words: arguments.words(),
+            proxy: arguments.proxy_port,
+            launcher: self.restricted.launcher(helper, arguments),
+        }
     }
 
     /// Returns the decisions about hosts, which permit these patterns from the start.
@@ -312,19 +310,4 @@ fn is_readable(output: &BufReader<ChildStdout>) -> Result<bool, String> {
         return Ok(true);
     }
     wait_for(output.get_ref(), START_TIMEOUT)
-}
-
-fn wait_for(file: impl AsFd, timeout: Duration) -> Result<bool, String> {
-    let began = Instant::now();
-    loop {
-        let mut polled = [PollFd::new(&file, PollFlags::IN)];
-        let left = Timespec::try_from(timeout.saturating_sub(began.elapsed()));
-        let left = left.map_err(|error| error.to_string())?;
-        match poll(&mut polled, Some(&left)) {
-            Ok(ready) => return Ok(ready > 0),
-            // A signal of this process, such as the end of another child.
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(format!("cannot wait for the helper: {error}")),
-        }
-    }
 }

@@ -1,29 +1,26 @@
 //! The namespaces of one agent: the process that creates them and their first process.
 
-use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, set_parent_process_death_signal, wait,
-};
+use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, wait};
 use swarm_os::namespaces::{
-    FixedEntry, FixedMounts, drop_all_privileges, end_processes, enter_new_namespaces, send_socket,
+    FixedEntry, FixedMounts, drop_all_privileges, end_processes, enter_new_namespaces, send_files,
     start_loopback,
 };
 use swarm_protocol::{SANDBOX_HELPER, SandboxNetwork};
-use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncReadExt as _, Interest};
+use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 
 use super::arguments::{HelperArguments, HelperTask};
 use super::error::SandboxError;
+use super::message::{encode, receive_words};
+use super::runtime::{input_channel, runtime, watch_exit};
 
 /// Line on standard output once commands can join, followed by the pid of the first process.
 pub(super) const READY: &str = "ready ";
@@ -33,9 +30,6 @@ pub(super) const DONE: &str = "done";
 
 /// Line on standard output before the reason why entries could not be mounted.
 pub(super) const FAILED: &str = "failed ";
-
-/// Most bytes of a request.
-const MAX_REQUEST: u32 = 1 << 20;
 
 /// Creates namespaces, starts their first process, and mounts more entries on request, until the
 /// agent ends or this process gets a signal to end. Every process inside ends with the first one.
@@ -74,13 +68,6 @@ impl StopSignals {
     }
 }
 
-/// Creates a runtime without other threads, which namespaces require.
-fn runtime() -> io::Result<Runtime> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-}
-
 fn serve_agent(
     mut arguments: HelperArguments,
     mounts: &mut FixedMounts,
@@ -88,8 +75,7 @@ fn serve_agent(
     stop: &mut StopSignals,
 ) -> Result<ExitCode, SandboxError> {
     let error = SandboxError::Namespaces;
-    let channel = io::stdin().lock();
-    let channel = UnixStream::from(rustix::io::dup(&channel).map_err(|e| error(e.into()))?);
+    let channel = input_channel().map_err(error)?;
     let fixed = std::mem::take(&mut arguments.view.fixed);
     let mut first = start_first(arguments, &channel)?;
     if let Some(status) = await_first(&mut first).map_err(error)? {
@@ -131,7 +117,7 @@ fn start_first(
     }
     if network == SandboxNetwork::Proxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(error)?;
-        send_socket(channel, &listener).map_err(error)?;
+        send_files(channel, &[listener.as_fd()]).map_err(error)?;
     }
     arguments.task = HelperTask::Init;
     let first = Command::new(program)
@@ -164,12 +150,7 @@ async fn serve_requests(
     first: &Child,
     mounts: &mut FixedMounts,
 ) -> io::Result<()> {
-    let first = pidfd_open(Pid::from_child(first), PidfdFlags::empty())?;
-    #[expect(
-        deprecated,
-        reason = "the newer form is unsafe because of other types; an `OwnedFd` stays open"
-    )]
-    let first = AsyncFd::with_interest(first, Interest::READABLE)?;
+    let first = watch_exit(first)?;
     channel.set_nonblocking(true)?;
     let mut channel = tokio::net::UnixStream::from_std(channel)?;
     loop {
@@ -187,35 +168,20 @@ async fn serve_requests(
     }
 }
 
-/// Sends entries to the process that holds the namespaces: the length, and arguments of the helper,
-/// each of which ends with a zero byte.
+/// Sends entries to the process that holds the namespaces, as arguments of the helper.
 pub(super) fn send_request(channel: &mut UnixStream, fixed: Vec<FixedEntry>) -> io::Result<()> {
     let mut arguments = HelperArguments::default();
     arguments.view.fixed = fixed;
-    let mut text = Vec::new();
-    for word in arguments.words() {
-        text.extend(word.into_vec());
-        text.push(0);
-    }
-    let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
-    channel.write_all(&length.to_ne_bytes())?;
-    channel.write_all(&text)
+    channel.write_all(&encode(arguments.words())?)
 }
 
 /// Receives entries. `None` if the agent has ended.
 async fn receive_request(
     channel: &mut tokio::net::UnixStream,
 ) -> io::Result<Option<Vec<FixedEntry>>> {
-    let mut length = [0; 4];
-    if channel.read(&mut length[..1]).await? == 0 {
+    let Some(mut words) = receive_words(channel).await? else {
         return Ok(None);
-    }
-    channel.read_exact(&mut length[1..]).await?;
-    let length = u32::from_ne_bytes(length).min(MAX_REQUEST);
-    let mut text = vec![0; length.try_into().unwrap_or_default()];
-    channel.read_exact(&mut text).await?;
-    let words = text.split(|byte| *byte == 0);
-    let mut words = words.map(|word| OsString::from_vec(word.to_vec()));
+    };
     let arguments = HelperArguments::parse(&mut words).map_err(io::Error::other)?;
     Ok(Some(arguments.view.fixed))
 }

@@ -2,7 +2,8 @@
 //!
 //! A process can only restrict itself, permanently, and only it can start its own session. So a
 //! command is started through a helper, normally the swarm program, which does both and then runs
-//! the command. How it restricts itself depends on what works on the machine ([`probe_sandbox`]).
+//! the command. How it restricts itself depends on what works on the machine ([`probe_sandbox`]). The
+//! shell commands of an agent are started by one helper, which they inherit the restrictions from.
 
 mod arguments;
 mod backend;
@@ -11,14 +12,21 @@ mod error;
 mod fixed;
 mod fixed_entry;
 mod fixed_git;
+mod helper_process;
 mod host;
 mod init;
 mod landlock;
+mod launcher;
+mod message;
 mod plan;
 mod proxy;
+mod request;
+mod restricted;
+mod runtime;
 // Not used yet: no macOS machine has tried it.
 #[cfg(test)]
 mod seatbelt;
+mod serve;
 mod system_calls;
 mod user_program;
 mod words;
@@ -29,6 +37,7 @@ pub use error::SandboxError;
 pub use fixed::left_placeholders;
 pub(crate) use host::HostSlot;
 pub use landlock::landlock_works;
+pub(crate) use launcher::{LaunchedCommand, Launcher};
 pub(crate) use plan::{Plan, plan};
 pub use proxy::HostResolver;
 pub(crate) use proxy::{DeniedHost, HostDenial};

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use swarm_os::namespaces::{MountView, Replacement};
 use swarm_os::repository_top;
@@ -10,6 +11,7 @@ use swarm_protocol::{SandboxKind, SandboxNetwork, SandboxUse, word_list};
 use super::arguments::{HelperArguments, HelperTask};
 use super::fixed::fixed_entries;
 use super::host::Joining;
+use super::launcher::Launcher;
 use crate::files::{resolve, resolve_where};
 use crate::{Confinement, ToolContext};
 
@@ -31,10 +33,12 @@ const SHARED_BY_GIT: [&str; 4] = ["objects", "refs", "logs", "reftable"];
 const OWN_TEMPORARY: &str = "swarm-tmp";
 
 /// How to start a command through the helper.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Plan {
     /// Arguments before the command.
     pub(crate) words: Vec<OsString>,
+    /// Starts shell commands in the same way, but faster.
+    pub(crate) launcher: Option<Arc<Launcher>>,
     pub(crate) sandboxed: bool,
     /// Directory for temporary files, if the default one is not writable.
     pub(crate) temporary: Option<PathBuf>,
@@ -59,6 +63,7 @@ pub(crate) fn plan(
     }
     let mut plan = Plan {
         words: guards.helper.iter().map(OsString::from).collect(),
+        launcher: None,
         sandboxed: confine.is_some(),
         temporary: None,
         proxy: None,
@@ -75,6 +80,7 @@ pub(crate) fn plan(
             }
             let joining = confined(backend, view, ctx)?;
             plan.proxy = joining.proxy;
+            plan.launcher = Some(joining.launcher);
             joining.words
         }
     };
@@ -139,7 +145,7 @@ fn confined(backend: SandboxKind, view: MountView, ctx: &ToolContext) -> Result<
         view,
         unix_sockets: guards.unix_sockets,
         network: guards.network,
-        proxy_port: None,
+        ..HelperArguments::default()
     };
     let slot = ctx.shell.sandbox();
     let access = slot.access(&guards.hosts);
@@ -151,12 +157,10 @@ fn confined(backend: SandboxKind, view: MountView, ctx: &ToolContext) -> Result<
         (SandboxKind::Namespaces, _) => slot.join(&guards.helper, arguments, access),
         (SandboxKind::Landlock, SandboxNetwork::Proxy) => slot.proxy_outside(access).map(|proxy| {
             arguments.proxy_port = proxy;
-            let words = arguments.words();
-            Joining { words, proxy }
+            slot.restrict(&guards.helper, arguments)
         }),
         (SandboxKind::Landlock, SandboxNetwork::Open | SandboxNetwork::None) => {
-            let words = arguments.words();
-            Ok(Joining { words, proxy: None })
+            Ok(slot.restrict(&guards.helper, arguments))
         }
     };
     joined.map_err(|why| format!("The command was not run: its sandbox failed: {why}."))

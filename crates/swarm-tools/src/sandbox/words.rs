@@ -9,6 +9,9 @@ pub(super) const INIT: &str = "--init";
 /// Joins the namespaces of a process: its pid and its mount namespace.
 pub(super) const JOIN: &str = "--join";
 
+/// Starts the commands that are requested on standard input.
+pub(super) const SERVE: &str = "--serve";
+
 pub(super) const LANDLOCK: &str = "--landlock";
 
 pub(super) const WRITE: &str = "--write";

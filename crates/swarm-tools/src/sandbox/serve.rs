@@ -1,0 +1,104 @@
+//! The helper that starts an agent's commands. They inherit its restrictions, so that none of them has
+//! to set them up.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitCode};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use swarm_os::namespaces::receive_files;
+use swarm_os::process::forbid_inspection;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
+use tokio::net::UnixStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::error::SandboxError;
+use super::message::receive_words;
+use super::request::{encode_answer, from_words};
+use super::runtime::{input_channel, runtime, watch_exit};
+
+/// Starts the commands that the agent requests on standard input until it closes it, and waits for
+/// them.
+pub(super) fn serve_commands() -> Result<ExitCode, SandboxError> {
+    // With Landlock, commands see this process, which has the variables of others.
+    forbid_inspection();
+    let served = runtime().and_then(|runtime| runtime.block_on(serve()));
+    served.map_err(SandboxError::Requests)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve() -> io::Result<()> {
+    let mut channel = asynchronous(input_channel()?)?;
+    let (commands, closed) = (TaskTracker::new(), CancellationToken::new());
+    while let Some([input, output, errors, report]) = receive(&channel).await? {
+        let words = receive_words(&mut channel).await?;
+        let command = words.and_then(from_words);
+        let mut command = command.ok_or(io::ErrorKind::InvalidData)?;
+        command.stdin(input).stdout(output).stderr(errors);
+        let report = asynchronous(report.into())?;
+        commands.spawn(attend(start(command), report, closed.clone()));
+    }
+    closed.cancel();
+    commands.close();
+    commands.wait().await;
+    Ok(())
+}
+
+/// Receives the files of a request: the standard streams of its command, and a socket for answers.
+/// `None` if the agent has closed the channel.
+async fn receive(channel: &UnixStream) -> io::Result<Option<[OwnedFd; 4]>> {
+    loop {
+        channel.readable().await?;
+        match channel.try_io(Interest::READABLE, || receive_files(channel)) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            received => return received.map(Some),
+        }
+    }
+}
+
+/// Starts a command in a new process group, and closes its files here.
+fn start(mut command: Command) -> io::Result<Child> {
+    command.process_group(0).spawn()
+}
+
+/// Reports whether a command was started, and its exit status. Reaps it after the agent has seen that:
+/// until then, the agent may signal its process group, whose number must not be reused.
+async fn attend(started: io::Result<Child>, mut report: UnixStream, closed: CancellationToken) {
+    let answer = encode_answer(started.as_ref().map(Pid::from_child));
+    // The agent may be gone, or not interested any more.
+    report.write_all(&answer).await.unwrap_or_default();
+    let Ok(mut child) = started else { return };
+    let Ok(status) = exit_status(&child).await else {
+        return;
+    };
+    let status = status.to_ne_bytes();
+    report.write_all(&status).await.unwrap_or_default();
+    let mut nothing = [0];
+    tokio::select! {
+        _ = report.read(&mut nothing) => {}
+        () = closed.cancelled() => {}
+    }
+    child.wait().map(drop).unwrap_or_default();
+}
+
+/// Waits until a child has exited, without reaping it. Returns its status in the form of `wait(2)`.
+async fn exit_status(child: &Child) -> io::Result<i32> {
+    let exit = watch_exit(child)?;
+    exit.readable().await?.retain_ready();
+    let process = WaitId::Pid(Pid::from_child(child));
+    let status = waitid(process, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+    let status = status.ok_or(io::ErrorKind::NotFound)?;
+    let exited = status.exit_status().map(|code| (code & 0xff) << 8);
+    let killed = status.terminating_signal();
+    exited
+        .or(killed)
+        .ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+fn asynchronous(socket: std::os::unix::net::UnixStream) -> io::Result<UnixStream> {
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket)
+}
