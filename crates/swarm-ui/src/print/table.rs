@@ -1,6 +1,7 @@
 //! Tables for `status`, `task list` and similar commands.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use swarm_protocol::{Color, MemberState};
 
@@ -110,11 +111,24 @@ impl<T: AsRef<str>> From<T> for Cell {
     }
 }
 
+/// A field of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Field {
+    /// Where its text is in [`Table::text`].
+    at: Range<usize>,
+    /// Display width of the text.
+    width: usize,
+    style: Option<Style>,
+}
+
 /// Rows under headings, aligned by display width and truncated to the width of the theme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    headings: Vec<(String, Align)>,
-    rows: Vec<Vec<Cell>>,
+    aligns: Vec<Align>,
+    /// The texts of all fields, one after another.
+    text: String,
+    /// The fields of the headings and of each row, as many as there are columns.
+    fields: Vec<Field>,
     /// Columns that may be omitted, in order.
     spare: Vec<usize>,
     /// The column that is never narrowed.
@@ -126,17 +140,18 @@ pub struct Table {
 impl Table {
     /// Creates a table with these left-aligned headings.
     pub fn new<T: AsRef<str>>(headings: impl IntoIterator<Item = T>) -> Self {
-        let headings = headings
-            .into_iter()
-            .map(|heading| (clean_line(heading.as_ref()), Align::Left))
-            .collect();
-        Self {
-            headings,
-            rows: Vec::new(),
+        let headings = headings.into_iter().map(|heading| Cell::new(heading).dim());
+        let headings: Vec<Cell> = headings.collect();
+        let mut table = Self {
+            aligns: vec![Align::Left; headings.len()],
+            text: String::new(),
+            fields: Vec::new(),
             spare: Vec::new(),
             whole: None,
             middle: Vec::new(),
-        }
+        };
+        table.row(headings);
+        table
     }
 
     /// Allows these columns, counted from 0, to be omitted if the table is too wide, in this order.
@@ -167,7 +182,7 @@ impl Table {
     #[must_use]
     pub fn right(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
         for column in columns {
-            if let Some((_, align)) = self.headings.get_mut(column) {
+            if let Some(align) = self.aligns.get_mut(column) {
                 *align = Align::Right;
             }
         }
@@ -176,35 +191,51 @@ impl Table {
 
     /// Adds a row. Missing fields are empty; fields beyond the headings are dropped.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
-        let mut cells: Vec<Cell> = cells.into_iter().collect();
-        cells.resize_with(self.headings.len(), || Cell::new(""));
-        self.rows.push(cells);
+        let missing = std::iter::repeat_with(|| Cell::new(""));
+        let cells = cells.into_iter().chain(missing);
+        for cell in cells.take(self.aligns.len()) {
+            let start = self.text.len();
+            self.text.push_str(&cell.text);
+            self.fields.push(Field {
+                at: start..self.text.len(),
+                width: columns(&cell.text),
+                style: cell.style,
+            });
+        }
     }
 
     /// Returns whether the table has no rows.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.fields.len() <= self.aligns.len()
     }
 
     /// Renders the table as terminated lines, headings first, without trailing spaces.
     pub fn render(&self, theme: Theme) -> String {
         let widths = self.widths(theme.width);
-        let headings = self.headings.iter().map(|(text, _)| Cell::new(text).dim());
-        let headings: Vec<Cell> = headings.collect();
-        let mut text = String::new();
-        for row in std::iter::once(&headings).chain(&self.rows) {
-            self.line(&mut text, row, &widths, theme);
+        let mut lines = String::new();
+        for row in self.rows() {
+            self.line(&mut lines, row, &widths, theme);
         }
-        text
+        lines
     }
 
-    fn line(&self, line: &mut String, row: &[Cell], widths: &[Option<usize>], theme: Theme) {
+    /// Returns the headings and the rows.
+    fn rows(&self) -> impl Iterator<Item = &[Field]> {
+        self.fields.chunks(self.aligns.len().max(1))
+    }
+
+    /// Returns the fields of a column, its heading first.
+    fn column(&self, column: usize) -> impl Iterator<Item = &Field> {
+        self.rows().filter_map(move |row| row.get(column))
+    }
+
+    fn line(&self, line: &mut String, row: &[Field], widths: &[Option<usize>], theme: Theme) {
         let mut blank = 0;
-        let columns_of_row = row.iter().zip(widths).zip(&self.headings);
-        for (column, ((cell, width), (_, align))) in columns_of_row.enumerate() {
+        let columns_of_row = row.iter().zip(widths).zip(&self.aligns);
+        for (column, ((field, width), align)) in columns_of_row.enumerate() {
             let Some(width) = *width else { continue };
-            let mut text = Cow::Borrowed(cell.text.as_str());
-            let mut taken = columns(&text);
+            let mut text = Cow::Borrowed(&self.text[field.at.clone()]);
+            let mut taken = field.width;
             if taken > width {
                 let is_cut_in_middle = self.middle.contains(&column);
                 let fit = if is_cut_in_middle { fit_middle } else { fit };
@@ -220,8 +251,8 @@ impl Table {
                 blank += width + GAP;
                 continue;
             }
-            line.extend(std::iter::repeat_n(' ', blank + before));
-            match cell.style.filter(|_| theme.color) {
+            line.push_str(&" ".repeat(blank + before));
+            match field.style.filter(|_| theme.color) {
                 Some(style) => line.push_str(&paint(theme, style, &text)),
                 None => line.push_str(&text),
             }
@@ -233,7 +264,7 @@ impl Table {
     /// Returns the width of each column: that of its longest text, or less if the table would not
     /// fit. `None` for an omitted column.
     fn widths(&self, limit: Option<usize>) -> Vec<Option<usize>> {
-        let mut widths: Vec<Option<usize>> = (0..self.headings.len())
+        let mut widths: Vec<Option<usize>> = (0..self.aligns.len())
             .map(|column| Some(self.natural(column)))
             .collect();
         if let Some(limit) = limit {
@@ -251,19 +282,14 @@ impl Table {
     }
 
     fn natural(&self, column: usize) -> usize {
-        let texts = self.rows.iter().filter_map(|row| row.get(column));
-        let widest = texts.map(|cell| columns(&cell.text)).max();
-        let heading = self.headings.get(column);
-        widest
-            .unwrap_or(0)
-            .max(heading.map_or(0, |(text, _)| columns(text)))
+        let widths = self.column(column).map(|field| field.width);
+        widths.max().unwrap_or(0)
     }
 
     /// Omits columns until the rest is readable, or no more may be omitted.
     fn leave_out(&self, widths: &mut [Option<usize>], limit: usize) {
         let empty = (0..widths.len()).filter(|column| {
-            let mut texts = self.rows.iter().filter_map(|row| row.get(*column));
-            !self.rows.is_empty() && texts.all(|cell| cell.text.is_empty())
+            !self.is_empty() && (self.column(*column).skip(1)).all(|field| field.at.is_empty())
         });
         for column in empty.chain(self.spare.iter().copied()) {
             let readable = |(column, width): (usize, &Option<usize>)| match *width {
