@@ -3,13 +3,12 @@
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::OsError;
@@ -18,7 +17,7 @@ use crate::waiting::retrying_interrupted;
 
 /// Flags for opening shared files: the kernel refuses a symbolic link as the last component, and
 /// opening a FIFO does not block.
-const CONTAINED: OFlags = OFlags::NOFOLLOW
+pub(crate) const CONTAINED: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
@@ -37,16 +36,7 @@ pub(crate) fn open_own(path: &Path, access: OFlags) -> Result<Option<File>, OsEr
 
 /// Like [`open_own`], and returns the metadata at the time of opening.
 pub(crate) fn open_known(path: &Path, access: OFlags) -> Result<Option<(File, Metadata)>, OsError> {
-    open_known_at(CWD, path, access)
-}
-
-/// Like [`open_known`], for a path relative to an open directory.
-pub(crate) fn open_known_at(
-    directory: BorrowedFd<'_>,
-    path: &Path,
-    access: OFlags,
-) -> Result<Option<(File, Metadata)>, OsError> {
-    let opened = retrying(|| rustix::fs::openat(directory, path, access | CONTAINED, PRIVATE_FILE));
+    let opened = retrying(|| rustix::fs::open(path, access | CONTAINED, PRIVATE_FILE));
     let file = match opened {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
         Err(Errno::LOOP) => return Err(not_ours(path, "it is a symbolic link")),
