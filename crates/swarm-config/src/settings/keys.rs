@@ -1,6 +1,7 @@
 //! The table of settings. Each setting is one line here and has its built-in value in
 //! `config/default.toml`.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,6 +43,16 @@ pub(super) struct Key {
     pub(super) settable_by: SettableBy,
 }
 
+macro_rules! key {
+    ($name:expr, $kind:expr, $settable_by:expr) => {
+        Key {
+            name: $name,
+            kind: $kind,
+            settable_by: $settable_by,
+        }
+    };
+}
+
 macro_rules! settings {
     ($($(#[$doc:meta])* $field:ident: $type:ty = $name:literal, $kind:expr, $settable_by:expr;)+) => {
         /// All settings with their effective values.
@@ -54,14 +65,14 @@ macro_rules! settings {
 
         /// All settings.
         pub(super) const KEYS: &[Key] = &[
-            $(Key { name: $name, kind: $kind, settable_by: $settable_by }),+
+            $(key!($name, $kind, $settable_by)),+
         ];
 
         impl Settings {
             /// Computes the effective values from all sources.
             pub(super) fn of(sources: Sources) -> Result<Self, ConfigError> {
                 Ok(Self {
-                    $($field: read(&sources, $name)?,)+
+                    $($field: read(&sources, &key!($name, $kind, $settable_by))?,)+
                     sources,
                 })
             }
@@ -284,25 +295,25 @@ pub(super) fn key(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }
 
-fn read<T: FromSetting>(sources: &Sources, name: &str) -> Result<T, ConfigError> {
-    let value = sources.effective(name).map(|(value, _)| value);
+fn read<T: FromSetting>(sources: &Sources, key: &Key) -> Result<T, ConfigError> {
+    let value = sources.effective(key).map(|(value, _)| value);
     value
         .and_then(|value| T::from_setting(&value))
-        .ok_or_else(|| ConfigError::lacking(name))
+        .ok_or_else(|| ConfigError::lacking(key.name))
 }
 
 impl Sources {
     /// Returns the effective value and its source.
-    pub(super) fn effective(&self, name: &str) -> Option<(Value, &SettingValue)> {
-        let key = key(name)?;
-        let mut effective: Option<(Value, &SettingValue)> = None;
-        for given in self.of(name) {
-            let weaker = effective.as_ref().map(|(value, _)| value);
-            if weaker.is_none_or(|weaker| overrides(key, weaker, given)) {
-                effective = Some((key.kind.merge_over(weaker, &given.value), given));
+    pub(super) fn effective(&self, key: &Key) -> Option<(Cow<'_, Value>, &SettingValue)> {
+        let mut given = self.of(key.name);
+        let weakest = given.next()?;
+        let mut effective = (Cow::Borrowed(&weakest.value), weakest);
+        for given in given {
+            if overrides(key, &effective.0, given) {
+                effective = (key.kind.merge_over(&effective.0, &given.value), given);
             }
         }
-        effective
+        Some(effective)
     }
 }
 

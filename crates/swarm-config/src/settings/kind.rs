@@ -1,5 +1,6 @@
 //! The types of setting values.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -190,14 +191,14 @@ impl Kind {
 
     /// Merges a stronger layer's value over a weaker one: tables keep entries that the stronger one
     /// lacks.
-    pub(super) fn merge_over(self, weaker: Option<&Value>, stronger: &Value) -> Value {
+    pub(super) fn merge_over<'a>(self, weaker: &Value, stronger: &'a Value) -> Cow<'a, Value> {
         match (self.is_table(), weaker, stronger) {
-            (true, Some(Value::Object(weaker)), Value::Object(stronger)) => {
+            (true, Value::Object(weaker), Value::Object(stronger)) => {
                 let mut all = weaker.clone();
                 all.extend(stronger.clone());
-                Value::Object(all)
+                Cow::Owned(Value::Object(all))
             }
-            _ => stronger.clone(),
+            _ => Cow::Borrowed(stronger),
         }
     }
 }

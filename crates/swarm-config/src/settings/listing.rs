@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::given::{Layer, SettingValue, Sources, ValueLocation};
-use super::keys::{KEYS, Settings, nearest_key};
+use super::keys::{KEYS, Key, Settings, nearest_key};
 
 /// A setting with its effective value. Each entry of a table is a separate setting here.
 #[derive(Debug, Clone, Serialize)]
@@ -60,9 +60,9 @@ impl Settings {
             .iter()
             .flat_map(|key| {
                 if key.kind.is_table() {
-                    self.sources.entries(key.name)
+                    self.sources.entries(key)
                 } else {
-                    self.sources.setting(key.name).into_iter().collect()
+                    self.sources.setting(key).into_iter().collect()
                 }
             })
             .filter(|listed| is_wanted(&listed.key))
@@ -78,11 +78,11 @@ impl Settings {
 }
 
 impl Sources {
-    fn setting(&self, name: &str) -> Option<ListedSetting> {
-        let (value, winner) = self.effective(name)?;
+    fn setting(&self, key: &Key) -> Option<ListedSetting> {
+        let (value, winner) = self.effective(key)?;
         let mut decided = false;
         let origins = self
-            .of(name)
+            .of(key.name)
             .rev()
             .map(|given| {
                 let state = match (std::ptr::eq(given, winner), decided) {
@@ -94,12 +94,19 @@ impl Sources {
                 origin(given, given.value.clone(), state)
             })
             .collect();
-        Some(listed(name.to_owned(), value, winner, origins))
+        Some(listed(
+            key.name.to_owned(),
+            value.into_owned(),
+            winner,
+            origins,
+        ))
     }
 
     /// Lists the entries of a table, each decided by the strongest layer that has it.
-    fn entries(&self, name: &str) -> Vec<ListedSetting> {
-        let Some((Value::Object(table), _)) = self.effective(name) else {
+    fn entries(&self, key: &Key) -> Vec<ListedSetting> {
+        let name = key.name;
+        let effective = self.effective(key).map(|(value, _)| value.into_owned());
+        let Some(Value::Object(table)) = effective else {
             return Vec::new();
         };
         let of_entry = |(entry, value): (String, Value)| {

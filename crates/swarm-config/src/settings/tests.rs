@@ -96,7 +96,7 @@ fn the_built_in_file_contains_exactly_all_settings() {
 
 #[test]
 fn a_stronger_layer_wins_and_reports_its_location() {
-    let key = "spawn.hello_timeout_s";
+    let key = key("spawn.hello_timeout_s").unwrap();
     let text = |n: u32| format!("# first line\n[spawn]\nhello_timeout_s = {n}\n");
     let mut machine = Machine::new();
     let mut seconds = Vec::new();
