@@ -163,24 +163,34 @@ impl Task {
         // Invalid UTF-8 fails in the slice parser, whose error contains the position.
         let task: Self = std::str::from_utf8(bytes)
             .map_or_else(|_| serde_json::from_slice(bytes), parse_repaired)?;
-        task.read_swarm()?;
+        if let Some(mark) = task.swarm_value() {
+            SwarmTask::deserialize(mark).map_err(TaskFileError::Swarm)?;
+        }
         Ok(task)
     }
 
-    fn read_swarm(&self) -> Result<SwarmTask, TaskFileError> {
-        match self
-            .metadata
-            .as_ref()
-            .and_then(|metadata| metadata.get("swarm"))
-        {
-            Some(value) => SwarmTask::deserialize(value).map_err(TaskFileError::Swarm),
-            None => Ok(SwarmTask::default()),
-        }
+    fn swarm_value(&self) -> Option<&Value> {
+        self.metadata.as_ref()?.get("swarm")
     }
 
     /// Returns the fields under `metadata.swarm`; the default if another program created the task.
     pub fn swarm(&self) -> SwarmTask {
-        self.read_swarm().unwrap_or_default()
+        let mark = self.swarm_value().map(SwarmTask::deserialize);
+        mark.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// Returns its checks, without the other fields under `metadata.swarm`.
+    pub fn checks(&self) -> Vec<TaskCheck> {
+        let checks = self.swarm_value().and_then(|value| value.get("checks"));
+        checks.map_or_else(Vec::new, |checks| {
+            Vec::deserialize(checks).unwrap_or_default()
+        })
+    }
+
+    /// Returns whether it was abandoned after failed attempts.
+    pub fn has_failed(&self) -> bool {
+        let failed = self.swarm_value().and_then(|value| value.get("failed"));
+        failed.is_some_and(|failed| !failed.is_null())
     }
 
     /// Replaces the fields under `metadata.swarm`.
@@ -197,7 +207,7 @@ impl Task {
         match self.status {
             TaskStatus::Completed => TaskState::Completed,
             TaskStatus::InProgress => TaskState::InProgress,
-            TaskStatus::Pending if self.swarm().failed.is_some() => TaskState::Failed,
+            TaskStatus::Pending if self.has_failed() => TaskState::Failed,
             TaskStatus::Pending if self.blocked_by.iter().any(|id| !is_completed(*id)) => {
                 TaskState::Blocked
             }
@@ -283,6 +293,23 @@ impl CheckRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn single_fields_are_read_like_all_of_them() {
+        for mark in [
+            "null",
+            "{}",
+            r#"{"checks":[],"failed":null}"#,
+            r#"{"checks":[{"command":"true","by":"person"}],"failed":{"reason":"r","attempts":3}}"#,
+        ] {
+            let metadata = format!(r#"{{"swarm":{mark}}}"#);
+            let mut task = Task::parse(br#"{"id":"1","subject":"s","description":"","status":"pending","blocks":[],"blockedBy":[]}"#).unwrap();
+            task.metadata = serde_json::from_str(&metadata).unwrap();
+            let all = task.swarm();
+            assert_eq!(task.checks(), all.checks, "{mark}");
+            assert_eq!(task.has_failed(), all.failed.is_some(), "{mark}");
+        }
+    }
 
     #[test]
     fn an_owner_is_recognized_by_name_or_agent_id() {

@@ -155,7 +155,7 @@ impl Completion<'_> {
             .task(&self.id)
             .await
             .map_err(CompletionError::from)?;
-        let has_checks = !task.swarm().checks.is_empty();
+        let has_checks = !task.checks().is_empty();
         let (shell, place) = match self.shell.filter(|_| has_checks) {
             Some(shell) => {
                 let files = merge.check_out().await?;

@@ -29,7 +29,7 @@ pub(crate) async fn passed_checks(
     now: impl Fn() -> UnixMs,
 ) -> Result<Vec<CheckRun>, CompletionError> {
     let task = team.task(id).await?;
-    let checks = task.swarm().checks;
+    let checks = task.checks();
     if checks.is_empty() || task.status == TaskStatus::Completed {
         return Ok(Vec::new());
     }

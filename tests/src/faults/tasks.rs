@@ -307,7 +307,7 @@ impl Race<'_> {
 pub(super) fn release_failed(team: &dyn Team) {
     let list = team.tasks().block_on().expect("the list");
     let failed = list.tasks.iter();
-    for task in failed.filter(|task| task.swarm().failed.is_some()) {
+    for task in failed.filter(|task| task.has_failed()) {
         team.release(&task.id, &Actor::person(team.name()))
             .block_on()
             .expect("a release");

@@ -18,7 +18,7 @@ pub(super) fn report_request(tasks: &TaskList, scan: HandoffScan) -> String {
         .iter()
         .filter(|task| task.status == TaskStatus::Completed);
     let open = completed.filter_map(|task| {
-        let why = unverified(&task.swarm().checks)?;
+        let why = unverified(&task.checks())?;
         let subject = scan.checked(&task.subject);
         Some(format!("\n- #{} ({subject}): {why}", task.id))
     });

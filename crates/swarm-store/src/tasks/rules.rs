@@ -65,7 +65,7 @@ pub(super) fn require_charge(task: &Task, actor: &Actor) -> Result<()> {
 /// Rejects the deletion of a task whose checks were set by another actor: its owner could replace
 /// it by a task without them.
 pub(super) fn require_own_checks(task: &Task, actor: &Actor) -> Result<()> {
-    let checks = task.swarm().checks;
+    let checks = task.checks();
     let other = checks.iter().find(|check| check.by != actor.author());
     match other {
         Some(check) if !actor.is_in_charge() => Err(StoreError::ChecksOfOther {
@@ -78,7 +78,7 @@ pub(super) fn require_own_checks(task: &Task, actor: &Actor) -> Result<()> {
 
 /// Completes only a task whose checks have all passed in this change.
 pub(super) fn require_checked(task: &Task, runs: &[CheckRun]) -> Result<()> {
-    let checks = task.swarm().checks;
+    let checks = task.checks();
     if checks.is_empty() || (runs.len() == checks.len() && runs.iter().all(CheckRun::has_passed)) {
         return Ok(());
     }
@@ -138,7 +138,7 @@ pub(super) fn give_back(task: &mut Task) {
     task.owner = None;
     task.status = TaskStatus::Pending;
     drop_claim(task);
-    if task.swarm().failed.is_some() {
+    if task.has_failed() {
         change_mark(task, |mark| {
             mark.failed = None;
             mark.note = None;

@@ -224,7 +224,7 @@ pub(crate) fn a_task_with_checks_is_completed_only_by_passed_runs_of_all_of_them
         ..TaskChange::default()
     };
     team.update_task(&id, failed, &by).block_on().unwrap();
-    let checks = team.task(&id).block_on().unwrap().swarm().checks;
+    let checks = team.task(&id).block_on().unwrap().checks();
     assert_eq!(
         [checks[0].has_passed(), checks[1].has_passed()],
         [true, false]

@@ -64,7 +64,7 @@ async fn describe(team: &dyn Team, id: &TaskId) -> Result<String, StoreError> {
     if !task.blocks.is_empty() {
         lines.push(format!("Blocks: {}", task_numbers(&task.blocks)));
     }
-    for check in &task.swarm().checks {
+    for check in &task.checks() {
         lines.push(format!("Check: {}", check_line(check)));
     }
     if let Some(result) = task.swarm().result {

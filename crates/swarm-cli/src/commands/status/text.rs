@@ -122,7 +122,7 @@ fn tasks(status: &Status, theme: Theme, brief: bool) -> String {
 /// Lists the checks of open tasks with their authors and last results.
 fn checks(status: &Status) -> String {
     let lines = status.open_tasks().flat_map(|task| {
-        let checks = task.swarm().checks;
+        let checks = task.checks();
         let line = |check| format!("check of #{}: {}", task.id, check_line(check));
         checks.iter().map(line).collect::<Vec<_>>()
     });

@@ -25,7 +25,7 @@ pub(in crate::commands) fn table<'a>(
     list: &TaskList,
 ) -> Table {
     let tasks: Vec<&Task> = tasks.into_iter().collect();
-    let has_checks = tasks.iter().any(|task| !task.swarm().checks.is_empty());
+    let has_checks = tasks.iter().any(|task| !task.checks().is_empty());
     let checks = has_checks.then_some("CHECKS");
     let headings = ["TASK", "STATE", "OWNER", "WAITS FOR"];
     let mut table = Table::new(headings.into_iter().chain(checks).chain(["SUBJECT"]));
@@ -51,7 +51,7 @@ fn row(task: &Task, list: &TaskList, more: Option<Cell>) -> impl Iterator<Item =
 
 /// Formats how many checks of a task have passed.
 fn checks_cell(task: &Task) -> Cell {
-    let checks = task.swarm().checks;
+    let checks = task.checks();
     if checks.is_empty() {
         return Cell::new("");
     }

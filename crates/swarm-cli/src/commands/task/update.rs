@@ -216,7 +216,7 @@ pub(in crate::commands) fn check_shell(
     id: TaskId,
 ) -> Result<Option<ToolContext>> {
     let task = team.task(&id).block_on()?;
-    if task.swarm().checks.is_empty() || task.status == TaskStatus::Completed {
+    if task.checks().is_empty() || task.status == TaskStatus::Completed {
         return Ok(None);
     }
     let config = team.config().block_on()?;

@@ -206,7 +206,7 @@ fn run_checks(app: &App, candidate: &mut MergeCandidate, checks: Checks) -> Resu
         }
         let merge = candidate.check_out()?;
         let shell = shell_in_merge(&shell, &worktree, &merge);
-        for check in &task.swarm().checks {
+        for check in &task.checks() {
             let ran = runtime.block_on(run_check(&check.command, &shell));
             let why = match ran {
                 Ok(ran) if ran.exit_code == Some(0) => continue,
