@@ -17,8 +17,8 @@ pub(super) const VARIABLE: &str = "SWARM_COMPLETE";
 
 /// Answers a shell that requests completions. Returns `None` if no shell does.
 pub(crate) fn answer(swarm: fn() -> Command) -> Option<ExitCode> {
+    environment::raw_variable(VARIABLE).filter(|shell| !shell.is_empty())?;
     let env = environment::read().ok()?;
-    env.get(VARIABLE)?;
     let words: Vec<_> = std::env::args_os().collect();
     let offer = Arc::new(Offer::new(&env, &words));
     let asked = CompleteEnv::with_factory(|| attach(swarm(), &offer))
