@@ -39,6 +39,9 @@ pub(crate) fn written_out(mut words: Vec<OsString>, has_terminal: bool) -> Vec<O
 /// Parses the arguments. `lead` is also the default command if options come first and no command
 /// follows, as in `swarm --model sonnet "Fix it"`; with `-p` it is `run`.
 pub(crate) fn parse(words: &[OsString]) -> Result<Args, clap::Error> {
+    if let Some(args) = Args::parse_alone(words) {
+        return Ok(args);
+    }
     Args::try_parse_from(words).or_else(|error| {
         let starts_with_option = words
             .get(1)
@@ -106,6 +109,34 @@ mod tests {
         assert_eq!(full(&["help", "task", "-h"], true), ["help", "task"]);
         for word in ["statsu", "--help", "--team a", ""] {
             assert_eq!(full(&[word], true), [word]);
+        }
+    }
+
+    #[test]
+    fn a_command_is_parsed_as_among_all_commands() {
+        let words = |line: &str| -> Vec<OsString> {
+            let words = std::iter::once("swarm").chain(line.split(' '));
+            words.map(OsString::from).collect()
+        };
+        for line in [
+            "status",
+            "status --json --team a -vv",
+            "task create --team a -q subject",
+            "send bob hello --json",
+            "team delete a --force",
+        ] {
+            let alone = Args::parse_alone(&words(line)).unwrap();
+            let among = Args::try_parse_from(words(line)).unwrap();
+            assert_eq!(format!("{alone:?}"), format!("{among:?}"), "{line}");
+        }
+        for line in [
+            "--json status",
+            "status --help",
+            "status --bogus",
+            "statsu",
+            "help",
+        ] {
+            assert!(Args::parse_alone(&words(line)).is_none(), "{line}");
         }
     }
 

@@ -1,9 +1,10 @@
 //! The command line: the list of commands and the text of `swarm --help`.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::builder::{StyledStr, Styles};
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Args as _, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use swarm_config::Environment;
 
 use super::{
@@ -43,6 +44,19 @@ impl Args {
         let mut command = Self::command();
         command.build();
         command
+    }
+
+    /// Parses a line that begins with a command by a definition without the other commands, because
+    /// clap copies the global options to each one, which takes as long as the rest of the start.
+    /// Returns `None` for lines that the whole definition has to answer: errors, help, and options
+    /// first.
+    pub(crate) fn parse_alone(words: &[OsString]) -> Option<Self> {
+        let all = Command::augment_subcommands(clap::Command::new("swarm"));
+        let command = all.find_subcommand(words.get(1)?)?.clone();
+        let swarm = GlobalArgs::augment_args(clap::Command::new("swarm"));
+        let swarm = swarm.disable_help_flag(true).subcommand(command);
+        let matches = swarm.try_get_matches_from(words).ok()?;
+        Self::from_arg_matches(&matches).ok()
     }
 }
 
