@@ -41,7 +41,7 @@ impl Body {
         if let [whole] = &*self.0 {
             return whole.clone().into();
         }
-        let pieces = self.0.to_vec().into_iter().map(Ok::<_, Infallible>);
+        let pieces: Vec<_> = self.0.iter().cloned().map(Ok::<_, Infallible>).collect();
         reqwest::Body::wrap_stream(stream::iter(pieces))
     }
 }

@@ -197,7 +197,7 @@ fn work_whose_lock_was_not_free_in_time_fails_and_changes_nothing_later() {
     let (replace, work) = (replacing(&fixture), Arc::new(()));
     let running = Arc::downgrade(&work);
     let refused = waiting(limit).run_waiting(move |options| {
-        let _running = &work;
+        assert_eq!(Arc::strong_count(&work), 1);
         replace(options)
     });
     let Err(OsError::LockTimeout {

@@ -44,12 +44,6 @@ impl StoreError {
             Self::NameTaken { name, team, .. } => format!(
                 "give it work with `swarm send {name} TEXT --team {team}`, stop it first with `--replace`, or choose another name"
             ),
-            Self::SpawnOrdered { is_open: true, .. } => {
-                "withdraw it with `--replace`, or choose another name".to_owned()
-            }
-            Self::SpawnOrdered { .. } => {
-                "wait until it is carried out or expires, or choose another name".to_owned()
-            }
             Self::TeamFull { team, .. } => format!(
                 "stop one with `swarm shutdown NAME --team {team}`, or raise `max_members` under `[spawn]` in swarm.toml"
             ),
@@ -94,6 +88,8 @@ impl StoreError {
             ),
             Self::Unwritable { .. } => "use a directory whose name is UTF-8".to_owned(),
             Self::TeamOnHub { .. }
+            | Self::SpawnOrdered { .. }
+            | Self::NodeTaken { .. }
             | Self::BlobTooLarge { .. }
             | Self::LeaseLost { .. }
             | Self::HubUnreachable { .. }
@@ -103,9 +99,6 @@ impl StoreError {
             | Self::HubRefused { .. }
             | Self::HubForbidden { .. }
             | Self::NotOnHub { .. } => return self.hint_of_hub(),
-            Self::NodeTaken { .. } => {
-                "choose another name with `--name`; if that process is gone, try again in 12 seconds".to_owned()
-            }
             Self::LeaseHeld { .. } | Self::Contended { .. } | Self::HubSilent(_) => "try again".to_owned(),
             Self::Fs(error) => return hint_of_os(error).map(str::to_owned),
             Self::SigningKey { .. } => "restore the file, or create a new team".to_owned(),
@@ -125,6 +118,15 @@ impl StoreError {
             Self::TeamOnHub { team, hub, .. } => format!(
                 "add this machine to it with `swarm team join {team} --hub {hub}`, or choose another name"
             ),
+            Self::SpawnOrdered { is_open: true, .. } => {
+                "withdraw it with `--replace`, or choose another name".to_owned()
+            }
+            Self::SpawnOrdered { .. } => {
+                "wait until it is carried out or expires, or choose another name".to_owned()
+            }
+            Self::NodeTaken { .. } => {
+                "choose another name with `--name`; if that process is gone, try again in 12 seconds".to_owned()
+            }
             Self::LeaseLost { team, name } if name.is_lead() => {
                 format!("its members wait for another lead: `swarm resume {team}` continues")
             }

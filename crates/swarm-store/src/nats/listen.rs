@@ -160,11 +160,11 @@ impl Requests {
             return true;
         };
         loop {
-            let consumed = match timeout(SWEEP, consumer.next()).await {
+            let next = match timeout(SWEEP, consumer.next()).await {
                 Ok(Consumed::Incomplete) | Err(_) => return true,
-                Ok(consumed) => consumed,
+                Ok(next) => next,
             };
-            if !self.ring(log, News::Consumed(consumed)) {
+            if !self.ring(log, News::Consumed(next)) {
                 return false;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use swarm_os::boot_time;
 use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName, UnixMs};

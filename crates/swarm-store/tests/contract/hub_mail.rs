@@ -80,7 +80,7 @@ fn messages_leave_the_log_when_the_record_of_the_inbox_has_them() {
     assert_eq!(read, ids[..5]);
     wait_for(|| (stored("log.inbox.alice.*") == 0).then_some(()));
     let unread = |crew: &dyn Team| crew.take_unread(&alice).block_on().unwrap().len();
-    let there = scene.other(settings(scene.server.url()));
+    let there = scene.other();
     assert_eq!(unread(&*crate::hub_scene::crew(&there)), 15);
     send(20);
     assert_eq!(stored("log.inbox.alice.*"), 1);
@@ -141,8 +141,8 @@ fn the_first_message_of_a_process_reads_no_messages_of_an_inbox_with_room() {
         return;
     }
     let scene = Scene::new();
-    let link = Link::to(scene.server.port());
-    let (near, far) = (crew(&scene.here), crew(&scene.other(settings(link.url()))));
+    let (link, there) = scene.linked();
+    let (near, far) = (crew(&scene.here), crew(&there));
     let alice = name("alice");
     join(&*near, "alice");
     let send = |crew: &dyn Team| crew.send(&alice, Draft::person("hello")).block_on();

@@ -163,7 +163,7 @@ impl ProgramLaunch {
             let mut command = Command::new(shell);
             self.set_variables(&mut command, env);
             complete(command.as_std_mut());
-            let launched = launcher.start(command.as_std(), streams)?;
+            let launched = launcher.start(command.as_std(), &streams)?;
             return Ok(ShellProcess::Launched(launched));
         }
         let mut command = self.command(shell.as_os_str(), env);

@@ -67,12 +67,12 @@ impl Launcher {
     pub(crate) fn start(
         &self,
         command: &Command,
-        files: [OwnedFd; 3],
+        files: &[OwnedFd; 3],
     ) -> io::Result<LaunchedCommand> {
         let message = encode(to_words(command))?;
         let mut helper = self.helper.lock();
         let running = helper.as_mut();
-        if let Some(answer) = running.and_then(|running| running.request(&message, &files)) {
+        if let Some(answer) = running.and_then(|running| running.request(&message, files)) {
             return answer;
         }
         // It does not run yet, or was killed or suspended.
@@ -80,7 +80,7 @@ impl Launcher {
             broken.child.start_kill().unwrap_or_default();
         }
         let started = helper.insert(Helper::start(&self.words)?);
-        let answer = started.request(&message, &files);
+        let answer = started.request(&message, files);
         answer.unwrap_or_else(|| {
             started.child.start_kill().unwrap_or_default();
             Err(io::Error::other(message_of(&mut started.errors)))

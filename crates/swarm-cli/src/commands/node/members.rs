@@ -33,12 +33,11 @@ impl Node<'_> {
         let before = self.slots.lock().members.clone();
         let (mut found, mut silent) = (Vec::new(), Vec::new());
         for (team, members) in teams.into_iter().zip(seen) {
-            match members {
-                Some(members) => found.extend(members),
-                None => {
-                    found.extend(before.iter().filter(|one| one.team == team).cloned());
-                    silent.push(team);
-                }
+            if let Some(members) = members {
+                found.extend(members);
+            } else {
+                found.extend(before.iter().filter(|one| one.team == team).cloned());
+                silent.push(team);
             }
         }
         Ok((found, silent))
