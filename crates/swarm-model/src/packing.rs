@@ -112,7 +112,8 @@ mod tests {
             let (other, _) = message.blocks[1].place();
             Arc::ptr_eq(memory, other)
         });
-        let sent = serde_json::to_string(&before[..in_it.count()]).unwrap();
+        let sent: Vec<&StoredMessage> = before[..in_it.count()].iter().map(|one| &**one).collect();
+        let sent = serde_json::to_string(&sent).unwrap();
         assert_eq!(format!("[{}]", str::from_utf8(memory).unwrap()), sent);
         assert!(memory.len() > PACK / 2, "{}", memory.len());
     }
