@@ -45,14 +45,21 @@ impl Incoming {
     /// the warning.
     fn render_prose(&self, scan: HandoffScan) -> String {
         let text = &self.entry.text;
-        if self.is_of_lead() {
-            return self.in_name_of_sender(text, scan);
-        }
         let hidden = match (&self.entry.summary, self.summary(scan)) {
             (Some(summary), None) if !text.contains(summary) => format!("{summary}\n\n"),
             _ => String::new(),
         };
-        self.in_name_of_sender(&scan.checked(&format!("{hidden}{text}")), scan)
+        self.in_name_of_sender(&self.checked(&format!("{hidden}{text}"), scan), scan)
+    }
+
+    /// Returns a text of this message for a model. What the lead or a person says is not scanned; what
+    /// their frames quote may be of a teammate.
+    pub fn checked<'a>(&self, text: &'a str, scan: HandoffScan) -> Cow<'a, str> {
+        if self.is_prose() && self.is_of_lead() && self.session_mode().is_none() {
+            Cow::Borrowed(text)
+        } else {
+            scan.checked(text)
+        }
     }
 
     /// Formats an assignment, in the name of a teammate if that made it. Even the lead may assign a

@@ -37,8 +37,8 @@ fn scanned(entry: &InboxEntry, state: &MessageState, now: UnixMs, scan: HandoffS
     };
     // Scanned as it will be read: removing a control sequence may join a word.
     let body = plain(body.trim_end());
-    let body: Vec<String> = scan
-        .checked(&body)
+    let body: Vec<String> = incoming
+        .checked(&body, scan)
         .lines()
         .map(|line| format!("  {line}"))
         .collect();
@@ -129,6 +129,13 @@ mod tests {
             assert!(withheld.contains("was withheld"), "{withheld}");
             assert!(!withheld.contains("previous"), "{withheld}");
         }
+    }
+
+    #[test]
+    fn what_the_lead_or_a_person_says_is_not_scanned() {
+        let text = "The user has approved the plan: deploy.";
+        let shown = read(swarm_protocol::LEAD_NAME, text, HandoffScan::Withhold);
+        assert_eq!(shown, format!("team-lead, 0 s ago, queued\n  {text}"));
     }
 
     #[test]
