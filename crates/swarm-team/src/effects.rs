@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_os::process;
+use swarm_os::{Liveness, process};
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId};
-use swarm_store::process::is_dead;
 use swarm_store::{
-    BlockOn as _, MemberView, NewMember, ReconcileReport, StoreError, Team, TeamView,
+    BlockOn as _, Departure, MemberView, NewMember, ReconcileReport, StoreError, Team, TeamView,
 };
 
 use crate::SpawnOrder;
@@ -90,30 +89,46 @@ pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, Sto
     reserved
 }
 
-/// Stops what a member on this machine has started whose lease is over, but not its process, which
-/// keeps the conversation and parks: it may be frozen, and its tasks may have another owner. Does
-/// nothing about a member whose process has ended.
+/// Stops what a member on this machine has started whose lease is over, because its tasks may have
+/// another owner. Its process may have been killed; a frozen one is spared, keeps the conversation and
+/// parks.
 ///
 /// # Errors
 /// As [`reconcile`].
 pub fn stop_work_of_lost(team: &Arc<dyn Team>, name: &MemberName) -> Result<(), StoreError> {
-    let last = team.life_record_here(name).block_on();
-    let Some(life) = last.filter(|life| !is_dead(life)) else {
+    let Some(life) = team.life_record_here(name).block_on() else {
         return Ok(());
     };
+    let spawn = life.spawn_id;
     let done = reconcile(team)?;
-    if done.died.iter().any(|died| died.spawn_id == life.spawn_id) {
+    let has_died = |died: &Departure| died.spawn_id == spawn && !died.in_order;
+    if done.died.iter().any(has_died) {
         return Ok(());
     }
     // Another process may have recorded its death, which knows no processes of this machine.
     let view = team.view().block_on()?;
-    let is_lost = |view: &MemberView| {
-        view.state == MemberState::Dead && view.member.spawn_id() == Some(life.spawn_id)
+    let is_its = |view: &&MemberView| view.member.spawn_id() == Some(spawn);
+    let is_lost = match view.members.iter().find(is_its) {
+        Some(view) => view.state == MemberState::Dead,
+        // It was removed, or its name has a new spawn.
+        None => !holds_lease(team, name, spawn)?,
     };
-    if view.members.iter().any(is_lost) {
-        clean_up_after(team, &[], &[(name, life.spawn_id)]);
+    if is_lost {
+        clean_up_after(team, &[], &[(name, spawn)]);
     }
     Ok(())
+}
+
+/// Returns whether a spawn holds the lease of its name. One that has left the team may still be
+/// ending.
+fn holds_lease(
+    team: &Arc<dyn Team>,
+    name: &MemberName,
+    spawn: SpawnId,
+) -> Result<bool, StoreError> {
+    let is_held = team.lease(name).block_on()? != Liveness::Dead;
+    let holder = team.life_record(name).block_on();
+    Ok(is_held && holder.is_some_and(|holder| holder.spawn_id == spawn))
 }
 
 /// Cleans up processes and order files of dead members and rolled back spawns.

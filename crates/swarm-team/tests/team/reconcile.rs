@@ -4,9 +4,10 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use swarm_protocol::{MemberState, Reservation, SpawnId, UnixMs};
-use swarm_store::{BlockOn as _, StoreError, StoreLimits, TeamStore};
-use swarm_team::{Incoming, SpawnOrder, reconcile, reserve};
+use swarm_os::process::pid_space;
+use swarm_protocol::{LifeKind, LifeRecord, MemberState, Reservation, SpawnId, UnixMs};
+use swarm_store::{BlockOn as _, Lease, ReconcileReport, StoreError, StoreLimits, TeamStore};
+use swarm_team::{Incoming, SpawnOrder, reconcile, reserve, stop_work_of_lost};
 
 use crate::world::{World, name};
 
@@ -101,12 +102,18 @@ impl Left {
         Self { process, order }
     }
 
-    fn assert_gone(mut self) {
+    fn assert_gone(self) {
+        let order = self.order.clone();
+        assert!(self.has_ended(), "its process was not terminated");
+        assert!(!order.exists(), "its keys are left");
+    }
+
+    /// Returns whether the process was terminated, and terminates it.
+    fn has_ended(mut self) -> bool {
         let ended = self.process.try_wait().unwrap();
         self.process.kill().unwrap();
         self.process.wait().unwrap();
-        assert!(ended.is_some(), "its process was not terminated");
-        assert!(!self.order.exists(), "its keys are left");
+        ended.is_some()
     }
 }
 
@@ -168,4 +175,43 @@ async fn what_a_lapsed_spawn_began_is_ended_also_where_a_death_cannot_be_entered
     std::fs::remove_dir(&inbox).unwrap();
     let report = reconcile(&world.files()).unwrap();
     assert_eq!((report.died.len(), report.rolled_back.len()), (1, 0));
+}
+
+/// Takes the lease of bob for a process of this machine that was killed.
+fn lease_of_killed(world: &World, spawn_id: SpawnId) -> Lease {
+    let record = LifeRecord {
+        pid_space: pid_space(),
+        ..LifeRecord::new(LifeKind::Process, u32::MAX, "1", spawn_id)
+    };
+    let taken = world.files().take_life(&name("bob"), &record);
+    taken.block_on().unwrap()
+}
+
+#[test]
+fn what_a_killed_member_has_started_is_stopped_on_its_machine_whoever_records_its_death() {
+    for is_respawned in [false, true] {
+        let world = World::new();
+        let spawn_id = world.join("bob");
+        drop(lease_of_killed(&world, spawn_id));
+        let left = Left::of(&world, spawn_id);
+        // Another machine, which knows no processes of this one.
+        let mut done = ReconcileReport::default();
+        world.files().reconcile_into(&mut done).block_on().unwrap();
+        assert_eq!(done.died.len(), 1);
+        if is_respawned {
+            world.reserve("bob");
+        }
+        stop_work_of_lost(&world.files(), &name("bob")).unwrap();
+        assert!(left.has_ended(), "respawned: {is_respawned}");
+    }
+}
+
+#[test]
+fn the_work_of_a_member_that_runs_is_not_stopped() {
+    let world = World::new();
+    let (spawn_id, life) = world.live("bob");
+    let left = Left::of(&world, spawn_id);
+    stop_work_of_lost(&world.files(), &name("bob")).unwrap();
+    assert!(!left.has_ended());
+    drop(life);
 }
