@@ -175,7 +175,7 @@ fn an_unchanged_worktree_is_removed_from_the_node_when_its_member_leaves() {
     std::fs::write(carl.join("result.csv"), "1\n").unwrap();
     first.swarm(&["shutdown", "bob", "carl"]).ok();
     let told = |text: &str| first.wait_until(text, || node.stdout().contains(text));
-    told("the worktree of bob had no changes and was removed, with worktree-bob");
+    told("the worktree of bob had no unmerged work and was removed, with worktree-bob");
     assert!(!bob.exists());
     told("the worktree of carl is kept: ");
     told("(untracked files: draft.txt; ignored files: result.csv)");
@@ -245,7 +245,7 @@ fn a_node_takes_orders_while_git_removes_a_worktree() {
     first.swarm(&["node", "drain", "box"]).ok();
     node.wait()
         .ok()
-        .stdout_has("the worktree of bob had no changes and was removed");
+        .stdout_has("the worktree of bob had no unmerged work and was removed");
     machines.end();
 }
 
@@ -347,7 +347,8 @@ fn work_that_is_merged_after_its_member_has_left_is_removed_from_the_node() {
     told("the worktree of bob is kept: ");
     told("the worktree of carl is kept: ");
     first.swarm(&["worktree", "merge", "bob"]).ok();
-    first.wait_until("bob's worktree is removed", || !bob.exists());
+    told("the worktree of bob had no unmerged work and was removed, with worktree-bob");
+    assert!(!bob.exists());
     let branches = git(second, &carl, &["branch", "--list", "worktree-bob"]);
     assert_eq!(branches, "", "its branch is removed too");
     first.swarm(&["worktree", "merge", "carl"]).ok();

@@ -98,7 +98,7 @@ fn the_worktree_that_a_lead_entered_is_reported_when_the_run_ends() {
     };
     let said = run("look");
     assert!(
-        said.contains("mine had no changes and was removed"),
+        said.contains("mine had no unmerged work and was removed"),
         "{said}"
     );
     assert!(!tree.exists());

@@ -63,7 +63,7 @@ impl LeftWorktree {
                 self.why.join("; "),
             )
         } else {
-            format!("the worktree of {member} had no changes and was removed, with {branch}")
+            format!("the worktree of {member} had no unmerged work and was removed, with {branch}")
         }
     }
 }

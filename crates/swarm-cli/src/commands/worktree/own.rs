@@ -159,7 +159,7 @@ fn part(app: &App, worktrees: &Worktrees, record: &Record) {
         }
         // Another process has taken the worktree over.
         Ok(None) => return,
-        Ok(Some(WorktreeOutcome::Removed(_))) => format!("swarm: the worktree {} had no changes and was removed", record.slug),
+        Ok(Some(WorktreeOutcome::Removed(_))) => format!("swarm: the worktree {} had no unmerged work and was removed", record.slug),
         Err(error) => kept(&record.path, &error.to_string()),
     });
 }
