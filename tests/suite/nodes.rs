@@ -346,7 +346,13 @@ fn work_that_is_merged_after_its_member_has_left_is_removed_from_the_node() {
     let told = |text: &str| first.wait_until(text, || node.stdout().contains(text));
     told("the worktree of bob is kept: ");
     told("the worktree of carl is kept: ");
+    // It is removed when nobody uses it.
+    let mut shell = second.command("sleep");
+    let mut shell = shell.arg("600").current_dir(&bob).spawn().unwrap();
     first.swarm(&["worktree", "merge", "bob"]).ok();
+    told("(it is in use by process ");
+    shell.kill().unwrap();
+    shell.wait().unwrap();
     told("the worktree of bob had no unmerged work and was removed, with worktree-bob");
     assert!(!bob.exists());
     let branches = git(second, &carl, &["branch", "--list", "worktree-bob"]);

@@ -54,6 +54,12 @@ impl Hazard {
         )
     }
 
+    /// Returns whether these reasons may pass without a change of the worktree's work.
+    pub fn may_pass(all: &[Self]) -> bool {
+        let may_pass = |hazard: &Self| matches!(hazard, Self::InUse(_) | Self::Unknown(_));
+        all.iter().all(may_pass)
+    }
+
     /// Returns whether a worktree with these reasons has commits that can be merged.
     pub fn commits_can_be_merged(all: &[Self]) -> bool {
         let has_commits = |hazard: &Self| matches!(hazard, Self::Unmerged(_));
@@ -129,6 +135,16 @@ pub(crate) fn named(files: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasons_pass_if_none_is_about_work() {
+        let in_use = || Hazard::InUse("process 1 (sh)".to_owned());
+        assert!(Hazard::may_pass(&[
+            in_use(),
+            Hazard::Unknown("git failed".to_owned())
+        ]));
+        assert!(!Hazard::may_pass(&[in_use(), Hazard::Unmerged(1)]));
+    }
 
     #[test]
     fn only_commits_that_are_not_merged_can_be_merged() {

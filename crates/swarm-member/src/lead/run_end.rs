@@ -100,6 +100,7 @@ pub(super) async fn left_worktrees(team: SupervisedTeam<'_>) -> Vec<LeftWorktree
             kept: true,
             why: listed.hazards.iter().map(ToString::to_string).collect(),
             can_be_merged: Hazard::commits_can_be_merged(&listed.hazards),
+            may_pass: Hazard::may_pass(&listed.hazards),
         })
     });
     left.collect()

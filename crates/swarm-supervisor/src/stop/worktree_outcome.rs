@@ -31,6 +31,9 @@ pub struct LeftWorktree {
     /// Whether it has commits that git can merge.
     #[serde(default, skip_serializing)]
     pub can_be_merged: bool,
+    /// Whether the reasons why it was kept may pass without a change of its work.
+    #[serde(default, skip_serializing)]
+    pub may_pass: bool,
 }
 
 impl LeftWorktree {
@@ -92,6 +95,7 @@ pub async fn finish_worktree(
         kept,
         why,
         can_be_merged: false,
+        may_pass: false,
     };
     match parted {
         Ok(None) => None,
@@ -105,9 +109,11 @@ pub async fn finish_worktree(
             slug, branch, why, ..
         })) => {
             let can_be_merged = Hazard::commits_can_be_merged(&why);
+            let may_pass = Hazard::may_pass(&why);
             let why = why.iter().map(ToString::to_string).collect();
             Some(LeftWorktree {
                 can_be_merged,
+                may_pass,
                 ..left(slug.to_string(), branch, true, why)
             })
         }
@@ -115,12 +121,11 @@ pub async fn finish_worktree(
             tracing::warn!(%member, %error, "worktree kept");
             let directory = path.file_name().unwrap_or_default().to_string_lossy();
             let slug = directory.replace('+', "/");
-            Some(left(
-                slug,
-                format!("worktree-{directory}"),
-                true,
-                vec![error.to_string()],
-            ))
+            let branch = format!("worktree-{directory}");
+            Some(LeftWorktree {
+                may_pass: true,
+                ..left(slug, branch, true, vec![error.to_string()])
+            })
         }
     }
 }
@@ -140,6 +145,7 @@ mod tests {
             kept: true,
             why: vec!["2 unmerged commits".to_owned()],
             can_be_merged: true,
+            may_pass: false,
         };
         assert_eq!(
             left.sentence(),

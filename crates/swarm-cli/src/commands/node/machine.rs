@@ -11,6 +11,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::announce::Announcer;
+use super::kept::KeptWorktrees;
 use crate::app::App;
 use crate::failure::{Failure, Result};
 use crate::spawn_context::worktrees;
@@ -41,6 +42,8 @@ pub(super) struct Node<'a> {
     pub(super) looks: watch::Sender<u64>,
     /// The worktrees of members that have left, by path, while git keeps or removes them.
     pub(super) in_work: watch::Sender<BTreeMap<PathBuf, AgentId>>,
+    /// The worktrees that were kept.
+    pub(super) kept: Mutex<KeptWorktrees>,
 }
 
 /// Which slots are in use.
@@ -102,6 +105,7 @@ impl<'a> Node<'a> {
             joining: tokio::sync::Mutex::default(),
             looks: watch::Sender::default(),
             in_work: watch::Sender::default(),
+            kept: Mutex::default(),
         }
     }
 

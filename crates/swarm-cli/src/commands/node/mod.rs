@@ -6,6 +6,7 @@ mod drain;
 mod elsewhere;
 mod execute;
 mod join;
+mod kept;
 mod list;
 mod machine;
 mod members;

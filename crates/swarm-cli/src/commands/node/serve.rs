@@ -140,7 +140,7 @@ struct Serving<'a> {
     watcher: DirectoryWatcher,
     /// Departures of members that have ended, after which their worktrees can be handled.
     departures: Vec<Awaited>,
-    /// Merges of work in worktrees that were kept.
+    /// What may allow the removal of worktrees that were kept, such as merges.
     merges: Vec<Awaited>,
     /// The members that ran here when the lease was lost, until when their ends count as parking.
     cut_off: HashMap<AgentId, Instant>,

@@ -1,6 +1,6 @@
 //! The worktrees of members that have left their teams.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::PathBuf;
 
@@ -8,10 +8,11 @@ use futures::FutureExt as _;
 use futures::future::{Fuse, LocalBoxFuture};
 use swarm_os::DirectoryWatcher;
 use swarm_os::process::Process;
-use swarm_protocol::{AgentId, Member, MemberName, PublishedBranch, SpawnId};
+use swarm_protocol::{AgentId, Member, MemberName, PublishedBranch, SpawnId, TeamName};
 use swarm_store::{Changes, Result, Team, Topic};
-use swarm_supervisor::{LeftWorktree, blocking, finish_worktree};
+use swarm_supervisor::{blocking, finish_worktree};
 use swarm_worktree::{Owner, Record, received_worktrees};
+use tokio::time::{Instant, sleep_until};
 
 use super::machine::Node;
 use super::members::{is_deleted, is_on_hub};
@@ -25,6 +26,16 @@ pub(super) struct LeftBehind {
     record: Record,
 }
 
+impl LeftBehind {
+    /// Returns the last commit of its branch that was merged on another machine.
+    fn merged_in<'a>(&self, published: &'a [PublishedBranch]) -> Option<&'a str> {
+        let is_its = |branch: &&PublishedBranch| {
+            branch.member == self.member.name && branch.branch == self.record.branch
+        };
+        published.iter().find(is_its)?.merged.as_deref()
+    }
+}
+
 /// Which worktrees can be handled, and what others wait for.
 #[derive(Default)]
 pub(super) struct FoundWorktrees {
@@ -32,12 +43,12 @@ pub(super) struct FoundWorktrees {
     pub(super) left: Vec<LeftBehind>,
     /// A member that has ended leaves its team, or the process of one that has left exits.
     pub(super) departures: Vec<Awaited>,
-    /// The work in a worktree that was kept is merged.
+    /// The work in a worktree that was kept is merged, or the reason may have passed.
     pub(super) merges: Vec<Awaited>,
 }
 
 /// Looks for the worktrees of members that have left their teams. One that was kept is handled again
-/// when work of its member was merged since.
+/// when work of its member was merged since, or the reason may have passed.
 pub(super) async fn find_worktrees(
     node: &Node<'_>,
     watcher: &DirectoryWatcher,
@@ -46,7 +57,7 @@ pub(super) async fn find_worktrees(
     let own = node.own_repositories();
     let records = tokio::task::spawn_blocking(move || received_worktrees(&own)).await;
     let mut found = FoundWorktrees::default();
-    let mut awaited_teams = BTreeSet::new();
+    let mut kept: BTreeMap<TeamName, Vec<LeftBehind>> = BTreeMap::new();
     for record in records.unwrap_or_default() {
         let Owner {
             team: Some(team),
@@ -65,14 +76,8 @@ pub(super) async fn find_worktrees(
         }
         let files = node.app.store.team(team);
         if !record.in_use {
-            if awaited_teams.insert(team.clone()) {
-                let branches = files.watch(watcher, &Topic::Branches);
-                found.merges.push(change_of(branches));
-            }
-            let merged = merged_commit(node, &id, &record).await;
-            if merged.is_some() && merged != record.merged_elsewhere {
-                found.left.push(LeftBehind { member: id, record });
-            }
+            let left = LeftBehind { member: id, record };
+            kept.entry(left.member.team.clone()).or_default().push(left);
             continue;
         }
         let roster = files.watch(watcher, &Topic::Roster);
@@ -87,7 +92,43 @@ pub(super) async fn find_worktrees(
         }
         found.left.push(LeftBehind { member: id, record });
     }
+    for (team, kept) in kept {
+        find_due(node, watcher, &team, kept, &mut found).await;
+    }
     Ok(found)
+}
+
+/// Adds the kept worktrees of a team that can be handled again, and what the others wait for.
+async fn find_due(
+    node: &Node<'_>,
+    watcher: &DirectoryWatcher,
+    team: &TeamName,
+    kept: Vec<LeftBehind>,
+    found: &mut FoundWorktrees,
+) {
+    let files = node.app.store.team(team);
+    let branches = files.watch(watcher, &Topic::Branches);
+    found.merges.push(change_of(branches));
+    let published = published(&*files).await;
+    let now = Instant::now();
+    for left in kept {
+        let merged = left.merged_in(&published);
+        let due = node.kept.lock().due(&left.record.path, merged, now);
+        match due {
+            Some(at) if at > now => found.merges.push(sleep_until(at).boxed_local().fuse()),
+            Some(_) => found.left.push(left),
+            None => {}
+        }
+    }
+}
+
+/// Returns the published branches of a team; none if the hub does not answer.
+async fn published(team: &dyn Team) -> Vec<PublishedBranch> {
+    let published = team.published_branches().await;
+    published.unwrap_or_else(|error| {
+        tracing::debug!(team = %team.name(), %error, "it is not known what was merged");
+        Vec::new()
+    })
 }
 
 /// Resolves when a topic may have changed.
@@ -111,42 +152,34 @@ pub(super) fn begin_to_finish(
 }
 
 async fn finish(node: &Node<'_>, left: LeftBehind) {
+    let team = node.app.store.team(&left.member.team);
+    let published = published(&*team).await;
+    let merged = left.merged_in(&published).map(str::to_owned);
     let LeftBehind { member, record } = left;
-    let now = node.app.clock.now();
-    if let Some(commit) = merged_commit(node, &member, &record).await {
+    let mut is_noted = true;
+    if let Some(commit) = merged.clone() {
         let (worktrees, path) = (node.worktrees.clone(), record.path.clone());
         let noted = blocking(move || worktrees.note_merged_elsewhere(&path, &commit));
         if let Err(error) = noted.await {
             tracing::warn!(%member, %error, "a merge on another machine is not noted");
+            is_noted = false;
         }
     }
+    let now = node.app.clock.now();
     let left = finish_worktree(&node.worktrees, &record.path, record.owner, now).await;
-    if let Some(left) = left {
-        let left = LeftWorktree {
-            // On another machine.
-            can_be_merged: false,
-            ..left
-        };
+    let Some(mut left) = left else {
+        return;
+    };
+    // On another machine.
+    left.can_be_merged = false;
+    left.may_pass |= !is_noted;
+    if node.kept.lock().note(&left, merged, Instant::now()) {
         let text = left.sentence();
         node.out.tell_of_member("worktree", &member, &text);
     }
-}
-
-/// Returns the last commit of a worktree that was merged on another machine.
-async fn merged_commit(node: &Node<'_>, member: &AgentId, record: &Record) -> Option<String> {
-    let team = node.app.store.team(&member.team);
-    match team.published_branches().await {
-        Ok(published) => {
-            let mut published = published.into_iter();
-            let is_its = |branch: &PublishedBranch| {
-                branch.member == member.name && branch.branch == record.branch
-            };
-            published.find(is_its)?.merged
-        }
-        Err(error) => {
-            tracing::debug!(%member, %error, "it is not known what was merged");
-            None
-        }
+    if left.may_pass {
+        // The next look waits until it is handled again.
+        node.look_again.notify_one();
     }
 }
 
