@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::{Fuse, LocalBoxFuture};
@@ -108,16 +109,48 @@ async fn find_due(
 ) {
     let files = node.app.store.team(team);
     let branches = files.watch(watcher, &Topic::Branches);
-    found.merges.push(change_of(branches));
     let published = published(&*files).await;
     let now = Instant::now();
+    let mut awaited = Vec::new();
     for left in kept {
         let merged = left.merged_in(&published);
         let due = node.kept.lock().due(&left.record.path, merged, now);
         match due {
             Some(at) if at > now => found.merges.push(sleep_until(at).boxed_local().fuse()),
-            Some(_) => found.left.push(left),
+            Some(_) => {
+                found.left.push(left);
+                continue;
+            }
             None => {}
+        }
+        let merged = merged.map(str::to_owned);
+        awaited.push((left, merged));
+    }
+    if !awaited.is_empty() {
+        let merge = merge_of(files, branches, awaited).boxed_local();
+        found.merges.push(merge.fuse());
+    }
+}
+
+/// Resolves when a worktree has another merged commit. The branches of a team are watched here, so
+/// that the node looks at its teams only then.
+async fn merge_of(
+    team: Arc<dyn Team>,
+    mut branches: Changes,
+    kept: Vec<(LeftBehind, Option<String>)>,
+) {
+    loop {
+        branches.changed().await;
+        let published = match team.published_branches().await {
+            Ok(published) => published,
+            Err(error) if is_deleted(&error) => return pending().await,
+            Err(_) => continue,
+        };
+        let is_merged = |(left, merged): &(LeftBehind, Option<String>)| {
+            left.merged_in(&published) != merged.as_deref()
+        };
+        if kept.iter().any(is_merged) {
+            return;
         }
     }
 }
@@ -177,8 +210,8 @@ async fn finish(node: &Node<'_>, left: LeftBehind) {
         let text = left.sentence();
         node.out.tell_of_member("worktree", &member, &text);
     }
-    if left.may_pass {
-        // The next look waits until it is handled again.
+    if left.kept {
+        // The next look waits until it can be handled again.
         node.look_again.notify_one();
     }
 }
