@@ -241,9 +241,10 @@ pub enum Event {
         #[serde(flatten)]
         by: AnsweredBy,
     },
-    /// An answer to a request was ignored because no command of a person recorded it.
+    /// An answer to a request was ignored because no command of a person recorded it; the request
+    /// remains pending. Or its lead had ended before it read the answer.
     AnswerIgnored {
-        /// The request, which remains pending.
+        /// The request.
         request: RequestId,
         /// Name of the requester.
         member: MemberName,

@@ -1,7 +1,8 @@
 //! Requests of leads that have ended, for which nobody waits.
 
 use swarm_os::Liveness;
-use swarm_protocol::{MemberName, RequestRecord};
+use swarm_protocol::{Event, MemberName, RequestRecord, RequestState};
+use swarm_store::process::is_dead;
 use swarm_store::{StoreError, Team};
 
 /// Why the requests of such a lead are withdrawn.
@@ -28,18 +29,32 @@ pub async fn end_requests_of_former_leads(team: &dyn Team) -> Result<(), StoreEr
             let Some(life) = team.life_record(&lead).await else {
                 return Ok(());
             };
-            Some(life.spawn_id)
+            // On a hub, the lease of a process that was killed lasts on.
+            (!is_dead(&life)).then_some(life.spawn_id)
         }
         Liveness::Foreign => return Ok(()),
     };
     for request in asked.iter().filter(|asked| asked.spawn_id != running) {
+        if request.state != RequestState::Open {
+            end_answered(team, request).await?;
+            continue;
+        }
         match team.withdraw_request(&request.id, Some(LEAD_ENDED)).await {
-            // It was answered, and nobody reads the answer.
-            Ok(false) => team.close_request(&request.id).await?,
-            // Or the lead has ended it.
-            Ok(true) | Err(StoreError::RequestNotFound { .. }) => {}
+            // If it was answered meanwhile, the next look ends it.
+            Ok(_) | Err(StoreError::RequestNotFound { .. }) => {}
             Err(error) => return Err(error),
         }
     }
     Ok(())
+}
+
+/// Removes a request whose answer nobody has read.
+async fn end_answered(team: &dyn Team, request: &RequestRecord) -> Result<(), StoreError> {
+    let ignored = Event::AnswerIgnored {
+        request: request.id.clone(),
+        member: request.from.clone(),
+        reason: LEAD_ENDED.to_owned(),
+    };
+    team.journal(ignored).await?;
+    team.close_request(&request.id).await
 }

@@ -1,6 +1,10 @@
 //! Requests of leads that have ended.
 
-use swarm_protocol::{MemberName, RequestId, RequestKind, RequestRecord, SpawnId, UnixMs};
+use swarm_os::process::pid_space;
+use swarm_protocol::{
+    Answer, AnsweredBy, Event, LifeKind, LifeRecord, MemberName, RequestId, RequestKind,
+    RequestRecord, SpawnId, UnixMs,
+};
 use swarm_team::end_requests_of_former_leads;
 
 use crate::world::{World, name};
@@ -43,4 +47,39 @@ async fn only_requests_of_leads_that_have_ended_are_withdrawn() {
         drop(life);
         assert_eq!(left(&world).await, ["perm-1-c"]);
     }
+}
+
+#[tokio::test]
+async fn a_lead_whose_process_is_dead_has_ended_although_its_lease_lasts() {
+    let world = World::new();
+    let lead = SpawnId::random();
+    ask(&world, lead).await;
+    let record = LifeRecord {
+        pid_space: pid_space(),
+        ..LifeRecord::new(LifeKind::Process, u32::MAX, "1", lead)
+    };
+    let files = world.files();
+    let life = files.take_life(&MemberName::lead(), &record).await.unwrap();
+    assert_eq!(left(&world).await, ["perm-1-c"]);
+    drop(life);
+}
+
+#[tokio::test]
+async fn an_answer_that_no_lead_reads_is_journaled() {
+    let world = World::new();
+    let lead = SpawnId::random();
+    ask(&world, lead).await;
+    let life = world.hold_life("team-lead", lead);
+    let former = RequestId::new("perm-1-a");
+    let (answer, by) = (Answer::Denied { why: None }, AnsweredBy::default());
+    let answered = world.files().answer_request(&former, None, answer, by);
+    answered.await.unwrap();
+    assert_eq!(left(&world).await, ["perm-1-b", "perm-1-c"]);
+    drop(life);
+    let events = world.files().events().await.unwrap().entries;
+    let ended = events.iter().any(|entry| {
+        matches!(&entry.event, Event::AnswerIgnored { request, reason, .. }
+            if *request == former && reason == "its lead has ended")
+    });
+    assert!(ended, "{events:?}");
 }
