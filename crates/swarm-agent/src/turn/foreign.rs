@@ -42,13 +42,15 @@ impl Turn<'_> {
         call: &ForeignCall,
         cancel: &CancellationToken,
     ) -> Result<Value, String> {
-        Ok(self.decide_foreign(call, cancel).await?.input)
+        let verdict = self.verdict_on(call, cancel).await?;
+        let resolved = self.session.resolve(&call.id, verdict, cancel).await;
+        Ok(resolved.map_err(Refusal::text)?.input)
     }
 
     /// Runs a call with swarm's own tool, if it is permitted. `cancel` withdraws a question about it
     /// and stops the call.
     pub async fn run_tool(&self, call: &ForeignCall, cancel: CancellationToken) -> ToolOutput {
-        let permitted = self.decide_foreign(call, &cancel).await;
+        let permitted = self.permit_own(call, &cancel).await;
         self.session.run_foreign(&call.id, permitted, cancel).await
     }
 
@@ -64,21 +66,33 @@ impl Turn<'_> {
         session.run_foreign(&call.id, approved, cancel).await
     }
 
-    async fn decide_foreign(
+    /// Decides about a call that swarm's own tool runs, so that it is known what must fail.
+    async fn permit_own(
         &self,
         call: &ForeignCall,
         cancel: &CancellationToken,
     ) -> Result<PreparedCall, String> {
-        let (session, id) = (&*self.session, &call.id);
+        let verdict = self.verdict_on(call, cancel).await?;
+        let verdict = self.session.refuse_impossible(verdict);
+        let resolved = self.session.resolve(&call.id, verdict, cancel).await;
+        resolved.map_err(Refusal::text)
+    }
+
+    /// Returns what hooks, rules and mode say about a call.
+    async fn verdict_on(
+        &self,
+        call: &ForeignCall,
+        cancel: &CancellationToken,
+    ) -> Result<Verdict, String> {
+        let session = &*self.session;
         let ready = session.foreign(call)?;
         let hooked = HookEvent::PreToolUse;
-        let verdict = if session.parts.hooks.any(hooked, Some(ready.tool.name())) {
-            session.check_by_hooks(id, ready, cancel).await.0
+        let has_hooks = session.parts.hooks.any(hooked, Some(ready.tool.name()));
+        Ok(if has_hooks {
+            session.check_by_hooks(&call.id, ready, cancel).await.0
         } else {
             session.decide(ready)
-        };
-        let resolved = session.resolve(id, verdict, cancel).await;
-        resolved.map_err(Refusal::text)
+        })
     }
 }
 
