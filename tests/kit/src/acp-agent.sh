@@ -66,6 +66,12 @@ while next; do
       calls terminal/output '{"sessionId":"s1","terminalId":"terminal-1"}'
       case $line in *'from the terminal'*) chunk 'the command ran' ;; *) chunk 'no output' ;; esac
       ends "$id" end_turn ;;
+    *'"method":"session/prompt"'*'prune the objects'*)
+      calls terminal/create '{"sessionId":"s1","command":"git","args":["prune"]}'
+      calls terminal/wait_for_exit '{"sessionId":"s1","terminalId":"terminal-1"}'
+      calls terminal/output '{"sessionId":"s1","terminalId":"terminal-1"}'
+      case $line in *'refused by swarm'*) chunk 'git refused' ;; *) chunk 'not refused' ;; esac
+      ends "$id" end_turn ;;
     *'"method":"session/prompt"'*'ask the server'*)
       if may '{"toolCallId":"t3","title":"echo","kind":"other","rawInput":{"text":"hello"},"_meta":{"toolName":"mcp__kit__echo"}}'; then
         mcp kit echo '{"text":"hello"}'

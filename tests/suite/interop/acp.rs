@@ -107,6 +107,20 @@ fn an_agent_asks_about_its_calls_and_follows_a_changed_mode() {
 }
 
 #[test]
+fn nobody_is_asked_about_what_git_refuses_if_swarm_runs_the_command() {
+    let world = world_with_team("demo");
+    world.commit_project();
+    install(&world, "agent", ACP_AGENT);
+    let spawn = ["spawn", "bob", "--runtime", "acp:./agent", "--backend"];
+    let more = ["headless", "--prompt", "prune the objects"];
+    world.swarm(&[spawn.as_slice(), &more].concat()).ok();
+    let reports = || world.team("demo").frames("team-lead", "idle_notification");
+    world.wait_until("the report", || reports().len() == 1);
+    assert_eq!(reports()[0]["result"], "git refused");
+    world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
 fn a_program_in_plan_mode_is_not_said_to_submit_a_plan() {
     let world = world_with_team("demo");
     install(&world, "agent", ACP_AGENT);
