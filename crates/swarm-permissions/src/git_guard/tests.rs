@@ -197,9 +197,10 @@ fn git_calls_are_found_where_their_repository_is_certain() {
         calls.map(|call| call.join(" ")).collect::<Vec<_>>()
     };
     assert_eq!(
-        found("make | tee log && git 'bisect' start; git log > x"),
+        found("make && ls | tee log; git 'bisect' start | cat\ngit log > x"),
         ["bisect start", "log"]
     );
+    assert_eq!(found("git status || git stash && exit; git gc"), ["status"]);
     for line in [
         "cd x && git stash",
         "GIT_DIR=x git stash",
@@ -207,6 +208,15 @@ fn git_calls_are_found_where_their_repository_is_certain() {
         "git stash \"$WHAT\"",
         "echo git stash",
         "git stash 'unterminated",
+        "make &&\ngit stash",
+        "false && ls | git stash",
+        "if true; then\ngit stash\nfi",
+        "for i in $LIST; do\ngit stash\ndone",
+        "false || { ls; git stash; }",
+        "(exit 1; git stash)",
+        "exit 0; git stash",
+        "set -e; make; git stash",
+        "$RUN; git stash",
     ] {
         assert_eq!(found(line), [""; 0], "{line}");
     }

@@ -45,10 +45,7 @@ impl Lexer {
                     self.here_documents();
                 }
                 '&' if self.cursor.peek_at(1) == Some('>') => self.redirect()?,
-                '&' | ';' | '|' => {
-                    self.cursor.at += 1;
-                    self.finish_part();
-                }
+                '&' | ';' | '|' => self.operator(),
                 '<' | '>' if self.cursor.peek_at(1) == Some('(') => self.word_part()?,
                 '<' | '>' => self.redirect()?,
                 '(' | ')' => {
@@ -66,9 +63,25 @@ impl Lexer {
         }
     }
 
+    /// Parses an operator between commands; the cursor is at it.
+    fn operator(&mut self) {
+        let conditional = if self.cursor.take("&&") || self.cursor.take("||") {
+            true
+        } else if self.cursor.take("|&") || self.cursor.take("|") {
+            self.part.conditional
+        } else {
+            self.cursor.at += 1;
+            false
+        };
+        self.finish_part();
+        self.part.conditional = conditional;
+    }
+
+    /// Ends the current command. If there is none yet, its operator still applies, as before a line
+    /// break.
     fn finish_part(&mut self) {
-        let part = std::mem::take(&mut self.part);
-        if !(part.words.is_empty() && part.redirects.is_empty()) {
+        if !(self.part.words.is_empty() && self.part.redirects.is_empty()) {
+            let part = std::mem::take(&mut self.part);
             self.script.parts.push(part);
         }
     }
@@ -249,6 +262,14 @@ mod tests {
         ] {
             assert_eq!(raws(text), parts, "{text}");
         }
+    }
+
+    #[test]
+    fn commands_behind_a_condition_are_marked() {
+        let script = read("a | b; c && d | e |& f; g & h ||\n i\nj");
+        let marked = script.parts.iter().filter(|part| part.conditional);
+        let marked: Vec<_> = marked.map(Part::raw).collect();
+        assert_eq!(marked, ["d", "e", "f", "i"]);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(crate) struct Part {
     pub(crate) redirects: Vec<Redirect>,
     /// The contents of command and process substitutions in words and redirections.
     pub(crate) nested: Vec<String>,
+    /// Whether it is behind `&&` or `||`, or in a pipeline that is.
+    pub(crate) conditional: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
