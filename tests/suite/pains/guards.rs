@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use swarm_protocol::{MemberName, SANDBOX_HELPER, SandboxKind, SandboxUse, ShellGuards};
+use swarm_protocol::{MemberName, SANDBOX_HELPER, SandboxUse, ShellGuards};
 use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::stage::World;
 use swarm_tools::sandbox::{landlock_works, probe_sandbox};

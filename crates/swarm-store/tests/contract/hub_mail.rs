@@ -4,12 +4,11 @@ use async_nats::jetstream;
 use async_nats::jetstream::stream::Stream;
 use futures::TryStreamExt as _;
 use serde_json::json;
-use swarm_hubkit::Link;
 use swarm_os::DirectoryWatcher;
 use swarm_store::{BlockOn as _, Draft, Team, Topic};
 use tokio::runtime::Builder;
 
-use crate::hub::{has_no_server, publish, purge, revision, settings, subjects, value, wait_for};
+use crate::hub::{has_no_server, publish, purge, revision, subjects, value, wait_for};
 use crate::hub_scene::{Scene, crew, join};
 use crate::values::name;
 

@@ -72,7 +72,8 @@ async fn an_answer_that_no_lead_reads_is_journaled() {
     let life = world.hold_life("team-lead", lead);
     let former = RequestId::new("perm-1-a");
     let (answer, by) = (Answer::Denied { why: None }, AnsweredBy::default());
-    let answered = world.files().answer_request(&former, None, answer, by);
+    let files = world.files();
+    let answered = files.answer_request(&former, None, answer, by);
     answered.await.unwrap();
     assert_eq!(left(&world).await, ["perm-1-b", "perm-1-c"]);
     drop(life);

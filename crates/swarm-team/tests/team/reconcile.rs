@@ -183,8 +183,8 @@ fn lease_of_killed(world: &World, spawn_id: SpawnId) -> Lease {
         pid_space: pid_space(),
         ..LifeRecord::new(LifeKind::Process, u32::MAX, "1", spawn_id)
     };
-    let taken = world.files().take_life(&name("bob"), &record);
-    taken.block_on().unwrap()
+    let (files, bob) = (world.files(), name("bob"));
+    files.take_life(&bob, &record).block_on().unwrap()
 }
 
 #[test]
