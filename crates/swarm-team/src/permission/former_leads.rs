@@ -3,23 +3,20 @@
 use swarm_os::Liveness;
 use swarm_protocol::{Event, MemberName, RequestRecord, RequestState};
 use swarm_store::process::is_dead;
-use swarm_store::{StoreError, Team};
+use swarm_store::{RequestList, StoreError, Team};
 
 /// Why the requests of such a lead are withdrawn.
 const LEAD_ENDED: &str = "its lead has ended";
 
 /// Removes the requests of leads that have ended from the queue, so that no person approves a call
-/// that nobody makes.
+/// that nobody makes. Returns the others.
 ///
 /// # Errors
 /// Errors of the store.
-pub async fn end_requests_of_former_leads(team: &dyn Team) -> Result<(), StoreError> {
-    // Those of members that swarm does not run have no spawn, and arrive by mail.
-    let is_of_lead = |asked: &RequestRecord| asked.from.is_lead() && asked.spawn_id.is_some();
-    let mut asked = team.requests().await?.requests;
-    asked.retain(is_of_lead);
-    if asked.is_empty() {
-        return Ok(());
+pub async fn end_requests_of_former_leads(team: &dyn Team) -> Result<RequestList, StoreError> {
+    let mut list = team.requests().await?;
+    if !list.requests.iter().any(is_of_lead) {
+        return Ok(list);
     }
     // After the queue: a lead has its lease before it asks.
     let lead = MemberName::lead();
@@ -27,14 +24,15 @@ pub async fn end_requests_of_former_leads(team: &dyn Team) -> Result<(), StoreEr
         Liveness::Dead => None,
         Liveness::Alive => {
             let Some(life) = team.life_record(&lead).await else {
-                return Ok(());
+                return Ok(list);
             };
             // On a hub, the lease of a process that was killed lasts on.
             (!is_dead(&life)).then_some(life.spawn_id)
         }
-        Liveness::Foreign => return Ok(()),
+        Liveness::Foreign => return Ok(list),
     };
-    for request in asked.iter().filter(|asked| asked.spawn_id != running) {
+    let is_former = |asked: &RequestRecord| is_of_lead(asked) && asked.spawn_id != running;
+    for request in list.requests.iter().filter(|asked| is_former(asked)) {
         if request.state != RequestState::Open {
             end_answered(team, request).await?;
             continue;
@@ -45,7 +43,14 @@ pub async fn end_requests_of_former_leads(team: &dyn Team) -> Result<(), StoreEr
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    list.requests.retain(|asked| !is_former(asked));
+    Ok(list)
+}
+
+/// Returns whether a lead of swarm asks. Requests of members that swarm does not run have no spawn,
+/// and arrive by mail.
+fn is_of_lead(asked: &RequestRecord) -> bool {
+    asked.from.is_lead() && asked.spawn_id.is_some()
 }
 
 /// Removes a request whose answer nobody has read.

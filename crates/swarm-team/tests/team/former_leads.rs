@@ -29,9 +29,13 @@ async fn ask(world: &World, lead: SpawnId) {
 
 /// Returns what is left in the queue.
 async fn left(world: &World) -> Vec<String> {
-    end_requests_of_former_leads(&*world.files()).await.unwrap();
-    let left = world.files().requests().await.unwrap().requests;
-    left.iter().map(|asked| asked.id.to_string()).collect()
+    let others = end_requests_of_former_leads(&*world.files()).await;
+    let left = world.files().requests().await.unwrap();
+    assert_eq!(others.unwrap().requests, left.requests);
+    left.requests
+        .iter()
+        .map(|asked| asked.id.to_string())
+        .collect()
 }
 
 #[tokio::test]

@@ -95,10 +95,14 @@ impl Questions {
     /// Returns the oldest pending request that was not dismissed.
     async fn first(&self, team: &TeamName) -> Result<Option<RequestRecord>, StoreError> {
         let team = self.store.team(team);
-        if let Err(error) = swarm_team::end_requests_of_former_leads(&*team).await {
-            tracing::warn!(team = %team.name(), %error, "requests of former leads not withdrawn");
-        }
-        let mut open = team.requests().await?.requests;
+        let list = match swarm_team::end_requests_of_former_leads(&*team).await {
+            Err(error) if error.prevents_only_changes() => {
+                tracing::warn!(team = %team.name(), %error, "requests of former leads not withdrawn");
+                team.requests().await?
+            }
+            others => others?,
+        };
+        let mut open = list.requests;
         open.retain(|request| is_open(request) && self.host.shows(request));
         let mut put_off = self.put_off.lock();
         put_off.retain(|id| open.iter().any(|request| request.id == *id));

@@ -137,13 +137,13 @@ pub(in crate::commands) fn is_open(request: &RequestRecord) -> bool {
 /// Returns the pending requests, and the files that cannot be read. Requests of leads that have
 /// ended are withdrawn before.
 pub(in crate::commands) fn open_requests(team: &dyn Team) -> Result<RequestList, StoreError> {
-    match swarm_team::end_requests_of_former_leads(team).block_on() {
+    let mut list = match swarm_team::end_requests_of_former_leads(team).block_on() {
         Err(error) if error.prevents_only_changes() => {
             tracing::warn!(team = %team.name(), %error, "requests of former leads not withdrawn");
+            team.requests().block_on()?
         }
-        ended => ended?,
-    }
-    let mut list = team.requests().block_on()?;
+        others => others?,
+    };
     list.requests.retain(is_open);
     Ok(list)
 }
