@@ -132,8 +132,14 @@ async fn members_of(files: &dyn Team, team: &TeamName) -> Result<Vec<AgentId>> {
     for member in files.config().await?.teammates() {
         let here = files.life_record_here(&member.name).await;
         let is_here = here.is_some_and(|here| member.spawn_id() == Some(here.spawn_id));
-        if is_here && files.liveness(&member.name).await? == Liveness::Alive {
-            found.push(member.id_in(team));
+        if !is_here {
+            continue;
+        }
+        match files.liveness(&member.name).await {
+            Ok(Liveness::Alive) => found.push(member.id_in(team)),
+            // Or it has left since the roster was read.
+            Ok(_) | Err(StoreError::MemberNotFound { .. }) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(found)
