@@ -77,11 +77,11 @@ async fn an_answer_that_no_lead_reads_is_journaled() {
     let former = RequestId::new("perm-1-a");
     let (answer, by) = (Answer::Denied { why: None }, AnsweredBy::default());
     let files = world.files();
-    let answered = files.answer_request(&former, None, answer, by);
-    answered.await.unwrap();
+    let answered = files.answer_request(&former, None, answer, by).await;
+    answered.unwrap();
     assert_eq!(left(&world).await, ["perm-1-b", "perm-1-c"]);
     drop(life);
-    let events = world.files().events().await.unwrap().entries;
+    let events = files.events().await.unwrap().entries;
     let ended = events.iter().any(|entry| {
         matches!(&entry.event, Event::AnswerIgnored { request, reason, .. }
             if *request == former && reason == "its lead has ended")
