@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::OsError;
 use crate::error::OnPath as _;
-use crate::waiting::retrying_interrupted;
+use crate::flock::retrying_interrupted;
 
 /// Flags for opening shared files: the kernel refuses a symbolic link as the last component, and
 /// opening a FIFO does not block.

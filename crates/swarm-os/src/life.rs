@@ -14,8 +14,9 @@ use rustix::fs::OFlags;
 use crate::OsError;
 use crate::contained::{is_current, open_known, open_own, read_whole};
 use crate::error::OnPath as _;
+use crate::flock::{release, retrying_interrupted, was_free};
 use crate::replace::{create_temporary, overwrite};
-use crate::waiting::{Deadline, lock_within, release, retrying_interrupted, was_free};
+use crate::waiting::{Deadline, lock_within};
 
 /// Timeout of a new holder, which waits for probes and for its dying predecessor to release the
 /// lock.

@@ -17,12 +17,13 @@ use crate::contained::{directory_of, identity, open_directory, open_known};
 use crate::disk::{Step, log};
 use crate::error::OnPath as _;
 use crate::file_system::shared_file_system;
+use crate::flock::release;
 use crate::holder;
 use crate::lock_attempt::LockAttempt;
 use crate::lock_directory::{JUST_REFRESHED, LockDir, LockDirWait, Protocol, sweep_marks};
 use crate::pending_sync::PendingSync;
 use crate::replace::{Original, Prepared, place_if, sweep_attempts_on, sweep_temporaries};
-use crate::waiting::{Deadline, LockInterrupt, lock_within, release};
+use crate::waiting::{Deadline, LockInterrupt, lock_within};
 
 /// Number of files that are written before their contents are flushed together: each needs a
 /// descriptor until then.

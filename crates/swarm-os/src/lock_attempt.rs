@@ -1,15 +1,11 @@
-//! Executions of an operation that are repeated if a lock is not free, and threads that wait.
+//! Executions of an operation that are repeated if a lock is not free.
 
 use std::fs::File;
 use std::io;
-use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 
-use crate::LockOptions;
-use crate::waiting::{Deadline, release, retrying_interrupted};
+use crate::flock::{release, retrying_interrupted};
 
 /// One execution of an operation that can be repeated from its beginning until it changes
 /// something.
@@ -80,72 +76,5 @@ impl LockAttempt {
             release(file);
         }
         Ok(goes_on)
-    }
-}
-
-impl LockOptions {
-    /// Runs an operation on a new thread, which waits for its first lock. It is repeated on the calling
-    /// thread if the lock was not free in time, and fails there unless it is free by then. The
-    /// operation must take the lock with the options that it gets.
-    ///
-    /// Without this, the thread that gets a lock in time would have to wake the one that waits until
-    /// the deadline, while other processes wait for the lock.
-    pub fn run_waiting<T: Send + 'static>(
-        &self,
-        operation: impl Fn(&Self) -> T + Send + Sync + 'static,
-    ) -> T {
-        let deadline = self.deadline();
-        let began = deadline.began();
-        let operation = Arc::new(operation);
-        let (options, repeatable) = (self.clone(), Arc::clone(&operation));
-        let done = run_on_thread(deadline, &LockAttempt::on_own_thread(), move |attempt| {
-            repeatable(&Self {
-                attempt: Some(attempt.clone()),
-                ..options
-            })
-        });
-        match done {
-            Ok(Some(done)) => done,
-            Ok(None) => operation(&Self {
-                waiting_since: Some(began),
-                ..self.clone()
-            }),
-            Err(error) => {
-                tracing::debug!(%error, "no thread to wait for a lock");
-                operation(self)
-            }
-        }
-    }
-}
-
-/// Makes an attempt on its own thread, which the kernel wakes with the lock: the holder never waits
-/// for another thread of its process. Returns `None` if it has no lock at the deadline. It is
-/// abandoned then, and its thread ends as soon as it gets the lock.
-pub(crate) fn run_on_thread<T: Send + 'static>(
-    deadline: Deadline<'_>,
-    attempt: &LockAttempt,
-    work: impl FnOnce(&LockAttempt) -> T + Send + 'static,
-) -> io::Result<Option<T>> {
-    let (finish, finished) = mpsc::channel();
-    let own = attempt.clone();
-    let thread = thread::Builder::new()
-        .name("wait for a lock".to_owned())
-        .spawn(move || {
-            // Nobody receives it if the attempt was abandoned.
-            finish.send(work(&own)).ok();
-        })?;
-    loop {
-        match finished.recv_timeout(deadline.until_check()) {
-            Ok(done) => return Ok(Some(done)),
-            Err(RecvTimeoutError::Timeout) if !deadline.is_over() => {}
-            Err(RecvTimeoutError::Timeout) if attempt.abandon() => return Ok(None),
-            Err(_) => break,
-        }
-    }
-    match finished.recv() {
-        Ok(done) => Ok(Some(done)),
-        Err(_) => thread
-            .join()
-            .map_or_else(|cause| resume_unwind(cause), |()| Ok(None)),
     }
 }

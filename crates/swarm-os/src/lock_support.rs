@@ -8,8 +8,8 @@ use rustix::fs::Mode;
 
 use crate::OsError;
 use crate::error::OnPath as _;
+use crate::flock::retrying_interrupted;
 use crate::replace::create_temporary;
-use crate::waiting::retrying_interrupted;
 
 /// Lock features of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

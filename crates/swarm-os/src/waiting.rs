@@ -1,9 +1,11 @@
 //! Waits for file locks with a timeout.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,7 +13,8 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::OsError;
 use crate::error::OnPath as _;
-use crate::lock_attempt::{LockAttempt, run_on_thread};
+use crate::flock::was_free;
+use crate::lock_attempt::LockAttempt;
 
 /// Timeout of lock waits after an interrupt: enough for a lock that is in normal use.
 const INTERRUPTED_LIMIT: Duration = Duration::from_millis(25);
@@ -226,31 +229,35 @@ pub(crate) fn lock_within(
     Err(deadline.missed(path, || holder(file)))
 }
 
-/// Releases a lock before its descriptor is closed. A child that another thread has just forked
-/// holds a copy of the descriptor until it calls `exec`, and would keep the lock if this process
-/// only closed its own descriptor.
-pub(crate) fn release(file: &File) {
-    if let Err(error) = file.unlock() {
-        tracing::debug!(%error, "lock not released before its descriptor is closed");
-    }
-}
-
-/// Repeats an attempt to lock while signals interrupt it. Returns whether the lock was free.
-pub(crate) fn was_free(mut attempt: impl FnMut() -> Result<(), TryLockError>) -> io::Result<bool> {
-    retrying_interrupted(|| match attempt() {
-        Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(error),
-    })
-}
-
-/// Repeats a call while signals interrupt it: the lock calls of std do not.
-pub(crate) fn retrying_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+/// Makes an attempt on its own thread, which the kernel wakes with the lock: the holder never waits
+/// for another thread of its process. Returns `None` if it has no lock at the deadline. It is
+/// abandoned then, and its thread ends as soon as it gets the lock.
+pub(crate) fn run_on_thread<T: Send + 'static>(
+    deadline: Deadline<'_>,
+    attempt: &LockAttempt,
+    work: impl FnOnce(&LockAttempt) -> T + Send + 'static,
+) -> io::Result<Option<T>> {
+    let (finish, finished) = mpsc::channel();
+    let own = attempt.clone();
+    let thread = thread::Builder::new()
+        .name("wait for a lock".to_owned())
+        .spawn(move || {
+            // Nobody receives it if the attempt was abandoned.
+            finish.send(work(&own)).ok();
+        })?;
     loop {
-        match call() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            done => return done,
+        match finished.recv_timeout(deadline.until_check()) {
+            Ok(done) => return Ok(Some(done)),
+            Err(RecvTimeoutError::Timeout) if !deadline.is_over() => {}
+            Err(RecvTimeoutError::Timeout) if attempt.abandon() => return Ok(None),
+            Err(_) => break,
         }
+    }
+    match finished.recv() {
+        Ok(done) => Ok(Some(done)),
+        Err(_) => thread
+            .join()
+            .map_or_else(|cause| resume_unwind(cause), |()| Ok(None)),
     }
 }
 
