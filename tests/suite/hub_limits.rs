@@ -142,7 +142,7 @@ fn a_hub_without_room_refuses_changes_and_members_continue_when_it_has_room_agai
     first.wait_until("bob is idle", || bob(&first)["state"] == "idle");
 
     fill();
-    // Nobody could see that his lease is renewed.
+    // His lease cannot be renewed, and its end cannot be recorded.
     first.wait_until("bob is lost", || bob(&first)["state"] == "dead");
     make_room();
     first.wait_until("bob has parked", || !bob(&first)["parkedOn"].is_null());

@@ -3,7 +3,7 @@
 //! The revision of the record is the fencing token: every write names the revision that it
 //! replaces. The holder renews the lease by writing the record. A lease that was not renewed for
 //! its term has expired. The process that notices this records it, and the holder can no longer
-//! renew.
+//! renew. A lease also ends if the server has no room to record that.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use swarm_protocol::{LifeRecord, MemberName};
 
 use super::requests::{Published, Requests};
 use super::subjects;
-use crate::records::{Answered, Key, LeaseState, WriteId};
+use crate::StoreError;
+use crate::records::{Answered, Key, LeaseState, NoAnswer, WriteId};
 
 /// Header of a renewal.
 const RENEWAL: &str = "Swarm-Renewal";
@@ -124,7 +125,8 @@ impl Requests {
         Ok(self.terms.term.saturating_sub(age))
     }
 
-    /// Returns the state of a lease and how long it lasts. Ends it if it was not renewed in time.
+    /// Returns the state of a lease and how long it lasts. Ends it if it was not renewed in time; a server
+    /// without room does not record the end.
     pub(super) async fn judge_lease(
         &self,
         name: &MemberName,
@@ -141,12 +143,17 @@ impl Requests {
                 return Ok(Some((seen, left)));
             }
             seen.record.state = State::Ended;
-            let written = self.write_lease(name, seen.revision, &seen.record).await?;
-            if let Published::At(revision) = written {
-                seen.revision = revision;
-                self.bells.ring(&Key::lease(name), revision);
-                return Ok(Some((seen, Duration::ZERO)));
+            match self.write_lease(name, seen.revision, &seen.record).await {
+                Ok(Published::At(revision)) => {
+                    seen.revision = revision;
+                    self.bells.ring(&Key::lease(name), revision);
+                }
+                Ok(Published::Conflict) => continue,
+                // Its holder has given it up by its own clock.
+                Err(NoAnswer::Failed(StoreError::HubFull { .. })) => {}
+                Err(error) => return Err(error),
             }
+            return Ok(Some((seen, Duration::ZERO)));
         }
     }
 

@@ -40,18 +40,25 @@ fn a_hub_without_room_refuses_changes_and_keeps_what_it_has_until_there_is_room(
         assert_eq!(refused.kind(), ErrorKind::Environment);
         assert!(refused.prevents_only_changes());
     }
-    // Nobody else could notice the end of a lease either.
     wait_until_lost(&lease);
+    // Others notice that, and cannot record it.
+    let store = machine(&directory.path().join("there"), settings(server.url()));
+    let there = store.team(&team("crew"));
+    wait_for(|| {
+        let seen = there.view().block_on().unwrap();
+        seen.needs_reconcile.then_some(())
+    });
+    assert_eq!(there.liveness(&alice).block_on().unwrap(), Liveness::Dead);
+    let refused = there.reconcile().block_on().unwrap_err();
+    assert!(refused.prevents_only_changes(), "{refused}");
     drop(lease);
     let kept = crew.take_unread(&alice).block_on().unwrap();
     assert!(kept.iter().all(|mail| mail.text != "refused"));
     assert_eq!(kept[0].text, "kept");
     other.delete(true, true).block_on().unwrap();
-    let store = machine(&directory.path().join("there"), settings(server.url()));
-    let crew = store.team(&team("crew"));
-    let lease = hold(&*crew, &alice, spawn);
-    send(&*crew, "delivered").unwrap();
-    let mail = crew.take_unread(&alice).block_on().unwrap();
+    let lease = hold(&*there, &alice, spawn);
+    send(&*there, "delivered").unwrap();
+    let mail = there.take_unread(&alice).block_on().unwrap();
     assert_eq!(mail.len(), kept.len() + 1);
     assert!(!lease.is_lost());
 }
