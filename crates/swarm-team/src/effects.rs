@@ -6,7 +6,7 @@ use std::time::Duration;
 use swarm_os::{Liveness, process};
 use swarm_protocol::{Member, MemberName, MemberState, SpawnId};
 use swarm_store::{
-    BlockOn as _, Departure, MemberView, NewMember, ReconcileReport, StoreError, Team, TeamView,
+    BlockOn as _, MemberView, NewMember, ReconcileReport, StoreError, Team, TeamView,
 };
 
 use crate::SpawnOrder;
@@ -39,8 +39,8 @@ fn clean_up_after(
 }
 
 /// Reconciles a team like [`reconcile`] if its state, as it was `seen`, requires that, and returns
-/// its state then. On a full disk, or while another process holds a lock, returns the observed state
-/// with the error that prevented recording it.
+/// its state then. On a full disk or hub, or while another process holds a lock, returns the observed
+/// state with the error that prevented recording it.
 ///
 /// # Errors
 /// Otherwise as [`reconcile`].
@@ -94,19 +94,14 @@ pub async fn reserve(team: &Arc<dyn Team>, new: NewMember) -> Result<Member, Sto
 /// parks.
 ///
 /// # Errors
-/// As [`reconcile`].
+/// As [`reconcile_and_view`].
 pub fn stop_work_of_lost(team: &Arc<dyn Team>, name: &MemberName) -> Result<(), StoreError> {
     let Some(life) = team.life_record_here(name).block_on() else {
         return Ok(());
     };
     let spawn = life.spawn_id;
-    let done = reconcile(team)?;
-    let has_died = |died: &Departure| died.spawn_id == spawn && !died.in_order;
-    if done.died.iter().any(has_died) {
-        return Ok(());
-    }
-    // Another process may have recorded its death, which knows no processes of this machine.
-    let view = team.view().block_on()?;
+    // Whoever recorded its death may know no processes of this machine.
+    let (view, _unrecorded) = reconcile_and_view(team, team.view().block_on()?)?;
     let is_its = |view: &&MemberView| view.member.spawn_id() == Some(spawn);
     let is_lost = match view.members.iter().find(is_its) {
         Some(view) => view.state == MemberState::Dead,
