@@ -25,6 +25,7 @@ mod machines;
 mod mcp;
 mod node_failures;
 mod node_orders;
+mod node_worktrees;
 mod nodes;
 mod nodes_of_leads;
 mod pages;

@@ -19,7 +19,7 @@ pub(crate) fn refusal(world: &World, words: &[&str], code: i32) -> String {
 }
 
 /// A machine on which a script is found first as the program of this name.
-fn world_with_program(name: &str, script: &str) -> World {
+pub(crate) fn world_with_program(name: &str, script: &str) -> World {
     let world = world();
     let program = world.program(name);
     std::fs::write(&program, script).unwrap();
@@ -145,7 +145,6 @@ fn a_node_runs_members_that_another_machine_orders() {
     machines.end();
 }
 
-/// Lets the node run a member in the repository of the first machine. Returns its worktree.
 /// Returns whether the only published work is committed.
 fn is_published(first: &World) -> bool {
     let found = &first.swarm(&["worktree", "list", "--json"]).json()[0];
@@ -153,7 +152,8 @@ fn is_published(first: &World) -> bool {
     found["slug"] == "bob" && uncommitted.is_none_or(Vec::is_empty)
 }
 
-fn worktree_on_box(first: &World, name: &str) -> PathBuf {
+/// Lets the node run a member in the repository of the first machine. Returns its worktree.
+pub(crate) fn worktree_on_box(first: &World, name: &str) -> PathBuf {
     let spawned = first.swarm(&hello_args(name, &["--on", "box", "--json"]));
     let spawned = spawned.json();
     PathBuf::from(spawned["worktree"]["path"].as_str().unwrap())

@@ -44,12 +44,12 @@ pub(super) struct FoundWorktrees {
     pub(super) left: Vec<LeftBehind>,
     /// A member that has ended leaves its team, or the process of one that has left exits.
     pub(super) departures: Vec<Awaited>,
-    /// The work in a worktree that was kept is merged, or the reason may have passed.
+    /// The work in a worktree that was handled is merged, or the reason to keep it may have passed.
     pub(super) merges: Vec<Awaited>,
 }
 
-/// Looks for the worktrees of members that have left their teams. One that was kept is handled again
-/// when work of its member was merged since, or the reason may have passed.
+/// Looks for the worktrees of members that have left their teams. One that this process has handled is
+/// handled again when work of its member was merged since, or the reason to keep it may have passed.
 pub(super) async fn find_worktrees(
     node: &Node<'_>,
     watcher: &DirectoryWatcher,
@@ -58,7 +58,7 @@ pub(super) async fn find_worktrees(
     let own = node.own_repositories();
     let records = tokio::task::spawn_blocking(move || received_worktrees(&own)).await;
     let mut found = FoundWorktrees::default();
-    let mut kept: BTreeMap<TeamName, Vec<LeftBehind>> = BTreeMap::new();
+    let mut all_left: BTreeMap<TeamName, Vec<LeftBehind>> = BTreeMap::new();
     for record in records.unwrap_or_default() {
         let Owner {
             team: Some(team),
@@ -75,36 +75,34 @@ pub(super) async fn find_worktrees(
         if !is_free || !node.has_answered(team) || !is_on_hub(node.app, team, &node.hub.url) {
             continue;
         }
-        let files = node.app.store.team(team);
-        if !record.in_use {
-            let left = LeftBehind { member: id, record };
-            kept.entry(left.member.team.clone()).or_default().push(left);
-            continue;
+        if record.in_use {
+            let files = node.app.store.team(team);
+            let roster = files.watch(watcher, &Topic::Roster);
+            if is_in_roster(&*files, member, *spawn).await? {
+                found.departures.push(change_of(roster));
+                continue;
+            }
+            if let Some(process) = process_of(&*files, member, *spawn).await {
+                let exit = exit_of(process).boxed_local().fuse();
+                found.departures.push(exit);
+                continue;
+            }
         }
-        let roster = files.watch(watcher, &Topic::Roster);
-        if is_in_roster(&*files, member, *spawn).await? {
-            found.departures.push(change_of(roster));
-            continue;
-        }
-        if let Some(process) = process_of(&*files, member, *spawn).await {
-            let exit = exit_of(process).boxed_local().fuse();
-            found.departures.push(exit);
-            continue;
-        }
-        found.left.push(LeftBehind { member: id, record });
+        let of_team = all_left.entry(team.clone()).or_default();
+        of_team.push(LeftBehind { member: id, record });
     }
-    for (team, kept) in kept {
-        find_due(node, watcher, &team, kept, &mut found).await;
+    for (team, all) in all_left {
+        find_due(node, watcher, &team, all, &mut found).await;
     }
     Ok(found)
 }
 
-/// Adds the kept worktrees of a team that can be handled again, and what the others wait for.
+/// Adds the worktrees of a team that can be handled now, and what the others wait for.
 async fn find_due(
     node: &Node<'_>,
     watcher: &DirectoryWatcher,
     team: &TeamName,
-    kept: Vec<LeftBehind>,
+    all_left: Vec<LeftBehind>,
     found: &mut FoundWorktrees,
 ) {
     let files = node.app.store.team(team);
@@ -112,9 +110,9 @@ async fn find_due(
     let published = published(&*files).await;
     let now = Instant::now();
     let mut awaited = Vec::new();
-    for left in kept {
+    for left in all_left {
         let merged = left.merged_in(&published);
-        let due = node.kept.lock().due(&left.record.path, merged, now);
+        let due = node.kept.lock().due(&left.record, merged, now);
         match due {
             Some(at) if at > now => found.merges.push(sleep_until(at).boxed_local().fuse()),
             Some(_) => {
@@ -199,14 +197,19 @@ async fn finish(node: &Node<'_>, left: LeftBehind) {
         }
     }
     let now = node.app.clock.now();
-    let left = finish_worktree(&node.worktrees, &record.path, record.owner, now).await;
+    let owner = record.owner.clone();
+    let left = finish_worktree(&node.worktrees, &record.path, owner, now).await;
     let Some(mut left) = left else {
         return;
     };
     // On another machine.
     left.can_be_merged = false;
     left.may_pass |= !is_noted;
-    if node.kept.lock().note(&left, merged, Instant::now()) {
+    let is_news = node
+        .kept
+        .lock()
+        .note(&record, &left, merged, Instant::now());
+    if is_news {
         let text = left.sentence();
         node.out.tell_of_member("worktree", &member, &text);
     }

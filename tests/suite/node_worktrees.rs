@@ -1,0 +1,119 @@
+//! Worktrees on a node that could not be removed when their members left.
+
+use rustix::process::Signal;
+use swarm_tests::stage::World;
+
+use crate::machines::Machines;
+use crate::nodes::{says_done, worktree_on_box, world_with_program};
+use crate::pains::worktrees::commit;
+use crate::scene::world;
+
+/// A machine whose git fails while the file `broken` is there, and adds the time in milliseconds to the
+/// file `failures` then.
+fn world_with_broken_git() -> World {
+    let script = "#!/bin/sh\n\
+        here=${0%/*}; PATH=${PATH#*:}; export PATH\n\
+        if [ -e \"$here/broken\" ]; then\n\
+            date +%s%3N >> \"$here/failures\"\n\
+            exit 128\n\
+        fi\n\
+        exec git \"$@\"\n";
+    world_with_program("git", script)
+}
+
+/// Returns how many calls of git failed before the first pause of a second.
+fn failures_before_a_pause(second: &World) -> Option<usize> {
+    let failures = std::fs::read_to_string(second.program("failures")).ok()?;
+    let times: Vec<u64> = failures
+        .lines()
+        .filter_map(|line| line.parse().ok())
+        .collect();
+    let is_pause = |pair: &[u64]| pair[1] >= pair[0] + 1000;
+    Some(times.windows(2).position(is_pause)? + 1)
+}
+
+#[test]
+fn a_node_waits_before_it_handles_a_worktree_again_for_which_git_failed() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world_with_broken_git().with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    first.write("project/song.txt", "one\n");
+    first.commit_project();
+    let node = machines.node(&[]);
+    let tree = worktree_on_box(first, "bob");
+    let broken = second.program("broken");
+    std::fs::write(&broken, "").unwrap();
+    first.swarm(&["shutdown", "bob"]).ok();
+    let told = |text: &str| first.wait_until(text, || node.stdout().contains(text));
+    told("the worktree of bob is kept: ");
+    let mut before = None;
+    first.wait_until("git is called after a pause", || {
+        before = failures_before_a_pause(second);
+        before.is_some()
+    });
+    // The member calls git too when it ends.
+    assert!(before.unwrap() < 20, "{before:?}");
+    std::fs::remove_file(&broken).unwrap();
+    told("the worktree of bob had no unmerged work and was removed");
+    assert!(!tree.exists());
+    first.swarm(&["node", "drain", "box"]).ok();
+    node.wait().ok();
+    machines.end();
+}
+
+#[test]
+fn a_restarted_node_removes_a_worktree_that_was_in_use() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    first.write("project/song.txt", "one\n");
+    first.commit_project();
+    let node = machines.node(&[]);
+    let tree = worktree_on_box(first, "bob");
+    let mut shell = second.command("sleep");
+    let mut shell = shell.arg("600").current_dir(&tree).spawn().unwrap();
+    first.swarm(&["shutdown", "bob"]).ok();
+    first.wait_until("the worktree is in use", || {
+        node.stdout().contains("(it is in use by process ")
+    });
+    node.signal(Signal::INT);
+    node.wait().ok();
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    let node = machines.node(&[]);
+    first.wait_until("bob's worktree is removed", || !tree.exists());
+    first.swarm(&["node", "drain", "box"]).ok();
+    node.wait().ok();
+    machines.end();
+}
+
+#[test]
+fn a_kept_worktree_is_named_whenever_its_member_leaves() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    first.write("project/song.txt", "one\n");
+    first.commit_project();
+    let node = machines.node(&[]);
+    let tree = worktree_on_box(first, "bob");
+    commit(second, &tree, "new.txt", "new\n");
+    for times in 1..=2 {
+        first.swarm(&["shutdown", "bob"]).ok();
+        first.wait_until("the worktree is named", || {
+            let named = "the worktree of bob is kept: ";
+            node.stdout().matches(named).count() == times
+        });
+        if times == 1 {
+            assert_eq!(worktree_on_box(first, "bob"), tree);
+        }
+    }
+    first.swarm(&["node", "drain", "box"]).ok();
+    node.wait().ok();
+    machines.end();
+}
