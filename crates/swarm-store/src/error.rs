@@ -102,17 +102,19 @@ pub enum StoreError {
         /// Holder of the name, as a clause.
         holder: String,
     },
-    /// An order for a node to spawn a member of this name is not over.
+    /// An order for a node to spawn a member of this or a colliding name is not over.
     #[error(
-        "`{name}` cannot join team `{team}`: a node has an order to spawn a member of this name, which expires in {left_s} s"
+        "`{name}` cannot join team `{team}`: a node has an order to spawn `{ordered}`, which expires in {left_s} s"
     )]
     SpawnOrdered {
         /// Name of the team.
         team: TeamName,
         /// The requested name.
         name: MemberName,
-        /// Whether no node has taken it yet.
-        is_open: bool,
+        /// The name in the order.
+        ordered: MemberName,
+        /// Whether an order that replaces the member withdraws it.
+        is_replaceable: bool,
         /// Seconds until the order expires.
         left_s: u64,
     },

@@ -118,7 +118,7 @@ impl StoreError {
             Self::TeamOnHub { team, hub, .. } => format!(
                 "add this machine to it with `swarm team join {team} --hub {hub}`, or choose another name"
             ),
-            Self::SpawnOrdered { is_open: true, .. } => {
+            Self::SpawnOrdered { is_replaceable: true, .. } => {
                 "withdraw it with `--replace`, or choose another name".to_owned()
             }
             Self::SpawnOrdered { .. } => {

@@ -194,7 +194,7 @@ fn changed<R>(team: &RecordsTeam, mut edit: impl FnMut(&mut OrdersValue) -> R) -
     team.change(&orders(), |all, _| Ok(edit(all)))
 }
 
-/// Fails while an order spawns a member of this name, who is in no roster yet. For an order that
+/// Fails while an order spawns a member of this or a colliding name, who is in no roster yet. For an order that
 /// replaces the member, an open one is removed first.
 fn require_free(
     team: &TeamName,
@@ -208,18 +208,20 @@ fn require_free(
             !(is_open(order) && order.spawns.as_ref() == Some(name))
         });
     }
-    let holder = all.values().find(|placed| {
-        let spawned = placed.order.spawns.as_ref();
-        !matches!(placed.order.state, OrderState::Done(_))
-            && spawned.is_some_and(|other| sanitized_collision(other.as_str(), name.as_str()))
+    let holder = all.values().find_map(|placed| {
+        let ordered = placed.order.spawns.as_ref()?;
+        let is_over = matches!(placed.order.state, OrderState::Done(_));
+        let holds = !is_over && sanitized_collision(ordered.as_str(), name.as_str());
+        holds.then_some((placed, ordered))
     });
-    let Some(holder) = holder else {
+    let Some((holder, ordered)) = holder else {
         return Ok(());
     };
     Err(StoreError::SpawnOrdered {
         team: team.clone(),
         name: name.clone(),
-        is_open: is_open(&holder.order),
+        ordered: ordered.clone(),
+        is_replaceable: is_open(&holder.order) && ordered == name,
         left_s: holder.expires.since(now) / 1000 + 1,
     })
 }

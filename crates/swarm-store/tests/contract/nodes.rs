@@ -267,27 +267,29 @@ pub(crate) fn of_eight_orders_that_spawn_one_name_one_is_placed_until_it_is_over
         Err(StoreError::SpawnOrdered { .. })
     ));
     is_free("carl").unwrap();
-    let refused = || match place(&spawn("Bob"), minute) {
+    let refused = |name: &str| match place(&spawn(name), minute) {
         Err(error @ StoreError::SpawnOrdered { .. }) => {
-            assert!(
-                error.to_string().starts_with("`Bob` cannot join"),
-                "{error}"
-            );
+            let told = error.to_string();
+            let has = |words: &str| told.contains(words);
+            let words = format!("`{name}` cannot join");
+            assert!(has(&words) && has("has an order to spawn `bob`"), "{told}");
             error.hint().unwrap()
         }
         other => panic!("{other:?}"),
     };
     let hint = "withdraw it with `--replace`, or choose another name";
-    assert_eq!(refused(), hint);
+    assert_eq!(refused("bob"), hint);
+    // `--replace` withdraws only an order for the same name.
+    let wait = "wait until it is carried out or expires, or choose another name";
+    assert_eq!(refused("Bob"), wait);
     place(&spawn("carl"), minute).unwrap();
     place(&order(), minute).unwrap();
     let by = SpawnId::random();
     orders.take(id, by).block_on().unwrap().unwrap();
     // Nobody can write to the member or replace it yet.
-    let hint = "wait until it is carried out or expires, or choose another name";
-    assert_eq!(refused(), hint);
+    assert_eq!(refused("bob"), wait);
     orders.withdraw(id).block_on().unwrap().unwrap();
-    assert_eq!(refused(), hint, "it is being cancelled");
+    assert_eq!(refused("bob"), wait, "it is being cancelled");
     assert!(orders.finish(id, by, outcome()).block_on().unwrap());
     is_free("bob").unwrap();
     place(&spawn("bob"), Duration::ZERO).unwrap();
@@ -323,7 +325,13 @@ pub(crate) fn an_order_that_replaces_a_member_withdraws_one_that_nobody_has_take
     ] {
         let refused = refused.unwrap_err();
         assert!(
-            matches!(refused, StoreError::SpawnOrdered { is_open: false, .. }),
+            matches!(
+                refused,
+                StoreError::SpawnOrdered {
+                    is_replaceable: false,
+                    ..
+                }
+            ),
             "{refused}"
         );
     }
