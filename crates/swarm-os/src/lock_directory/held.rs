@@ -28,8 +28,8 @@ pub(crate) struct LockDir {
     /// Where the directory is kept while the lock is free.
     kept: Option<PathBuf>,
     /// Identity of the directory. The inode number may be used again, but not together with the
-    /// mark, which only exists under the flock. Without a mark, the refresher keeps the directory
-    /// open.
+    /// mark: only a holder of the flock gives it to a directory at this path. Without a mark, the
+    /// refresher keeps the directory open.
     made: (u64, u64),
     /// Whether a dead process of swarm had left a lock directory.
     pub(super) was_left_behind: bool,
@@ -50,8 +50,8 @@ impl LockDir {
             Protocol::DirectoryOnly => Mode::RWXU,
         };
         let began = Instant::now();
-        let is_moved = kept.is_some_and(|kept| move_refreshed(kept, path).is_ok());
-        let created = if is_moved {
+        let moved_from = kept.filter(|kept| move_refreshed(kept, path).is_ok());
+        let created = if moved_from.is_some() {
             Ok(())
         } else {
             retrying(|| rustix::fs::mkdir(path, permissions))
@@ -82,11 +82,11 @@ impl LockDir {
             if may_be_anothers {
                 return Ok(None);
             }
-            remove(path)?;
-            if is_moved {
-                // Programs that copy a config directory may not copy the mark.
+            if let Some(kept) = moved_from {
+                remove_moved(path, kept)?;
                 return Self::try_take(data, path, None, protocol);
             }
+            remove(path)?;
             return Err(OsError::io(
                 path,
                 "mark the lock directory",
@@ -178,6 +178,16 @@ impl Drop for LockDir {
 fn move_refreshed(kept: &Path, path: &Path) -> rustix::io::Result<()> {
     retrying(|| utimensat(CWD, kept, &NOW, AtFlags::SYMLINK_NOFOLLOW))?;
     rename_to_nothing(kept, path)
+}
+
+/// Removes what was moved from `kept` to the path of a lock directory, but is not one: programs that copy
+/// a config directory may not copy the mark. What cannot be removed is moved back, where it blocks nobody.
+fn remove_moved(path: &Path, kept: &Path) -> Result<(), OsError> {
+    if remove(path).is_ok() {
+        return Ok(());
+    }
+    let moved = rename_to_nothing(path, kept);
+    moved.or_io(path, "move what is not a lock directory")
 }
 
 /// Renames, or fails if `to` exists or the file system cannot prevent that it is replaced.
@@ -289,5 +299,37 @@ mod tests {
         assert!(is_our_mark(&fs::metadata(&path).unwrap()) && !kept.exists());
         drop(taken.unwrap());
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_not_an_empty_directory_is_not_used_as_a_lock_and_blocks_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let [data, kept] = ["inbox.json", "inbox.free"].map(|name| directory.path().join(name));
+        let path = lock_path(&data);
+        let wrong: [fn(&Path); 3] = [
+            |kept| fs::write(kept, "").unwrap(),
+            |kept| std::os::unix::fs::symlink("nowhere", kept).unwrap(),
+            |kept| {
+                fs::create_dir(kept).unwrap();
+                fs::write(kept.join("file"), "").unwrap();
+            },
+        ];
+        for put in wrong {
+            put(&kept);
+            let there = fs::symlink_metadata(&kept).unwrap().file_type();
+            for _ in 0..2 {
+                let taken = LockDir::try_take(&data, &path, Some(&kept), Protocol::UnderFlock);
+                let taken = taken.unwrap().unwrap();
+                assert!(is_our_mark(&fs::metadata(&path).unwrap()));
+                drop(taken);
+                assert!(!path.exists());
+            }
+            assert_eq!(fs::symlink_metadata(&kept).unwrap().file_type(), there);
+            if there.is_dir() {
+                fs::remove_dir_all(&kept).unwrap();
+            } else {
+                fs::remove_file(&kept).unwrap();
+            }
+        }
     }
 }
