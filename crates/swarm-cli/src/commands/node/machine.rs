@@ -141,6 +141,12 @@ impl<'a> Node<'a> {
         *self.known_commits.lock() = known;
     }
 
+    /// Returns whether the node is drained.
+    pub(super) fn is_over(&self) -> bool {
+        let slots = self.slots.lock();
+        slots.is_draining && slots.members.is_empty() && slots.spawning == 0
+    }
+
     /// Takes a slot for a member, which may replace one of its name.
     pub(super) fn take_slot(&self, member: &AgentId) -> Result<Slot<'_>> {
         let mut slots = self.slots.lock();

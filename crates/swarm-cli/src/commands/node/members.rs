@@ -70,18 +70,29 @@ impl Node<'_> {
         team
     }
 
-    /// Stops what members have started that do not run here any more by their leases, although their
-    /// processes may.
+    /// Stops what a member has started that does not run here any more by its lease, although its process
+    /// may. Tries until its team answers, or the node has nothing else to do before it ends.
     pub(super) async fn stop_work_of_lost(&self, member: AgentId) {
-        let team = self.app.store.team(&member.team);
-        let name = member.name.clone();
-        let stopped = spawn_blocking(move || swarm_team::stop_work_of_lost(&team, &name)).await;
-        match stopped {
-            Ok(Err(error)) if !is_deleted(&error) => {
-                tracing::warn!(%member, %error, "what it has started may still run");
+        let (mut pause, longest) = PAUSES;
+        loop {
+            let team = self.app.store.team(&member.team);
+            let name = member.name.clone();
+            let stopped = spawn_blocking(move || swarm_team::stop_work_of_lost(&team, &name));
+            match stopped.await {
+                Ok(Err(error)) if !is_deleted(&error) => {
+                    tracing::warn!(%member, %error, "what it has started may still run");
+                }
+                Ok(_) => return,
+                Err(error) => {
+                    tracing::error!(%member, %error, "what it has started may still run");
+                    return;
+                }
             }
-            Ok(_) => {}
-            Err(error) => tracing::error!(%member, %error, "what it has started may still run"),
+            if self.is_over() {
+                return;
+            }
+            sleep(pause).await;
+            pause = longest.min(pause * 2);
         }
     }
 

@@ -167,7 +167,7 @@ impl Serving<'_> {
                     continue;
                 }
             }
-            if self.running.is_empty() && self.finishing.is_empty() && is_over(node) {
+            if self.running.is_empty() && self.finishing.is_empty() && node.is_over() {
                 return Ok(());
             }
             tokio::select! {
@@ -421,17 +421,11 @@ async fn until_joined(node: &Node<'_>, report: &NodeReport) -> Result<Option<(No
             Err(error @ StoreError::NodeTaken { .. }) => return Err(error.into()),
             Err(error) => tracing::warn!(%error, "the hub is not reached"),
         }
-        if is_over(node) {
+        if node.is_over() {
             return Ok(None);
         }
         tokio::time::sleep(AGAIN).await;
     }
-}
-
-/// Whether the node is drained.
-fn is_over(node: &Node<'_>) -> bool {
-    let slots = node.slots.lock();
-    slots.is_draining && slots.members.is_empty() && slots.spawning == 0
 }
 
 /// Counts the signals from now on. A task does it, so that none is lost or read twice.
