@@ -242,7 +242,7 @@ pub enum Event {
         by: AnsweredBy,
     },
     /// An answer to a request was ignored because no command of a person recorded it; the request
-    /// remains pending. Or its lead had ended before it read the answer.
+    /// remains pending. Or its lead has ended, and may not have used the answer.
     AnswerIgnored {
         /// The request.
         request: RequestId,

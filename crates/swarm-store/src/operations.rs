@@ -251,6 +251,7 @@ macro_rules! asynchronous_team {
                 -> Result<AnswerLookup>;
             run verify_key() -> Result<Option<VerifyKey>>;
             run signed(grant: by(Grant), by: given(AnsweredBy)) -> Result<AnsweredBy>;
+            run ignore_answer(id: by(RequestId), why: given(&'static str)) -> Result<bool>;
             run close_request(id: by(RequestId)) -> Result<()>;
             {}
         }

@@ -8,8 +8,8 @@ use swarm_protocol::{
 use crate::file::record;
 use crate::file::team::{FileTeam, is_surely_there};
 use crate::requests::{
-    REQUESTER_ENDED, Stored, answer_event, checked, not_found, notice_id, opened, repeated,
-    require_open, sort, without_answer,
+    REQUESTER_ENDED, Stored, answer_event, answer_ignored, checked, not_found, notice_id, opened,
+    repeated, require_open, sort, without_answer,
 };
 use crate::{AnswerLookup, BrokenFile, Draft, RequestList, Result, StoreError, VerifyKey};
 
@@ -135,6 +135,20 @@ impl FileTeam {
             };
             held.replace(&path, &record::pretty(&path, asked)?)?;
             Ok(AnswerLookup::Rejected(reason))
+        })
+    }
+
+    pub(crate) fn ignore_answer(&self, id: &RequestId, why: &'static str) -> Result<bool> {
+        let path = self.at.request(checked(id)?);
+        self.with_requests_lock(|held| {
+            let found: Option<RequestRecord> = record::read(&path)?;
+            let answered = found.filter(|found| found.state != RequestState::Open);
+            let Some(request) = answered else {
+                return Ok(false);
+            };
+            held.remove(&path)?;
+            self.record_done([answer_ignored(&request, why)]);
+            Ok(true)
         })
     }
 

@@ -11,8 +11,8 @@ use super::team::RecordsTeam;
 use super::values;
 use crate::keys::{SigningKey, is_signed_by};
 use crate::requests::{
-    REQUESTER_ENDED, Stored, answer_event, checked, not_found, notice_id, opened, repeated,
-    require_open, sort, without_answer,
+    REQUESTER_ENDED, Stored, answer_event, answer_ignored, checked, not_found, notice_id, opened,
+    repeated, require_open, sort, without_answer,
 };
 use crate::tasks::Letter;
 use crate::{AnswerLookup, Draft, RequestList, Result, StoreError, VerifyKey};
@@ -134,6 +134,20 @@ impl RecordsTeam {
             return Ok(by);
         }
         Ok(self.key()?.signed(&self.team, grant, by, self.now()))
+    }
+
+    pub(super) fn ignore_answer(&self, id: &RequestId, why: &'static str) -> Result<bool> {
+        checked(id)?;
+        self.change(&values::requests(), |queue, events| {
+            let found = queue.requests.get(id);
+            let answered = found.filter(|found| found.state != RequestState::Open);
+            let Some(request) = answered else {
+                return Ok(false);
+            };
+            events.push(answer_ignored(request, why));
+            queue.requests.remove(id);
+            Ok(true)
+        })
     }
 
     pub(super) fn close_request(&self, id: &RequestId) -> Result<()> {

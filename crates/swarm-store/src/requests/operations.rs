@@ -71,6 +71,10 @@ pub trait RequestQueue: Send + Sync {
     /// [`StoreError::RequestNotFound`].
     async fn withdraw_request(&self, id: &RequestId, why: Option<&'static str>) -> Result<bool>;
 
+    /// Removes an answered request whose answer nobody will read, and records that it was ignored, and
+    /// `why`. Returns `false` if it is open or removed, and then changes nothing.
+    async fn ignore_answer(&self, id: &RequestId, why: &'static str) -> Result<bool>;
+
     /// Removes a request from the queue after its answer was read. Does nothing if it is already
     /// removed.
     async fn close_request(&self, id: &RequestId) -> Result<()>;

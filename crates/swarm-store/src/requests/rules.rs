@@ -59,6 +59,15 @@ pub(crate) fn answer_event(request: &RequestRecord, answer: &Answer, by: Answere
     }
 }
 
+/// Returns the event of an answer that nobody will read.
+pub(crate) fn answer_ignored(request: &RequestRecord, why: &str) -> Event {
+    Event::AnswerIgnored {
+        request: request.id.clone(),
+        member: request.from.clone(),
+        reason: why.to_owned(),
+    }
+}
+
 /// Returns the existing request that another call has opened before, if this is the same one.
 pub(crate) fn repeated(found: RequestRecord, request: &RequestRecord) -> Result<RequestRecord> {
     let of = |one: &RequestRecord| {

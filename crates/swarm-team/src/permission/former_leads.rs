@@ -1,12 +1,15 @@
 //! Requests of leads that have ended, for which nobody waits.
 
 use swarm_os::Liveness;
-use swarm_protocol::{Event, MemberName, RequestRecord, RequestState};
+use swarm_protocol::{MemberName, RequestRecord, RequestState};
 use swarm_store::process::is_dead;
 use swarm_store::{RequestList, StoreError, Team};
 
 /// Why the requests of such a lead are withdrawn.
 const LEAD_ENDED: &str = "its lead has ended";
+
+/// Why their answers are ignored. A lead that was killed may have read the answer before.
+const MAYBE_UNUSED: &str = "its lead has ended; it may not have used the answer";
 
 /// Removes the requests of leads that have ended from the queue, so that no person approves a call
 /// that nobody makes. Returns the others.
@@ -33,11 +36,12 @@ pub async fn end_requests_of_former_leads(team: &dyn Team) -> Result<RequestList
     };
     let is_former = |asked: &RequestRecord| is_of_lead(asked) && asked.spawn_id != running;
     for request in list.requests.iter().filter(|asked| is_former(asked)) {
-        if request.state != RequestState::Open {
-            end_answered(team, request).await?;
-            continue;
-        }
-        match team.withdraw_request(&request.id, Some(LEAD_ENDED)).await {
+        let ended = if request.state == RequestState::Open {
+            team.withdraw_request(&request.id, Some(LEAD_ENDED)).await
+        } else {
+            team.ignore_answer(&request.id, MAYBE_UNUSED).await
+        };
+        match ended {
             // If it was answered meanwhile, the next look ends it.
             Ok(_) | Err(StoreError::RequestNotFound { .. }) => {}
             Err(error) => return Err(error),
@@ -51,15 +55,4 @@ pub async fn end_requests_of_former_leads(team: &dyn Team) -> Result<RequestList
 /// and arrive by mail.
 fn is_of_lead(asked: &RequestRecord) -> bool {
     asked.from.is_lead() && asked.spawn_id.is_some()
-}
-
-/// Removes a request whose answer nobody has read.
-async fn end_answered(team: &dyn Team, request: &RequestRecord) -> Result<(), StoreError> {
-    let ignored = Event::AnswerIgnored {
-        request: request.id.clone(),
-        member: request.from.clone(),
-        reason: LEAD_ENDED.to_owned(),
-    };
-    team.journal(ignored).await?;
-    team.close_request(&request.id).await
 }
