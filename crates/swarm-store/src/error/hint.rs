@@ -150,7 +150,7 @@ impl StoreError {
                 "docs/hub.md lists the permissions of a user of the hub, under Security".to_owned()
             }
             Self::HubFull { .. } => {
-                "delete finished teams on it with `swarm team delete TEAM --force`, or raise `max_file` in its configuration; nothing that was stored is lost".to_owned()
+                "delete finished teams on it with `swarm team delete TEAM --force`, or raise `max_file` in your server's configuration (`swarm hub start`: free space on its disk, and restart it); nothing that was stored is lost".to_owned()
             }
             Self::HubUnreachable { .. } | Self::HubRefused { .. } => {
                 "check that it runs, its address and its credentials; `swarm doctor` checks the hubs of your teams and settings".to_owned()
