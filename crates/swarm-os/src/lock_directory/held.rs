@@ -307,11 +307,11 @@ mod tests {
         let [data, kept] = ["inbox.json", "inbox.free"].map(|name| directory.path().join(name));
         let path = lock_path(&data);
         let wrong: [fn(&Path); 3] = [
-            |kept| fs::write(kept, "").unwrap(),
+            |kept| drop(File::create(kept).unwrap()),
             |kept| std::os::unix::fs::symlink("nowhere", kept).unwrap(),
             |kept| {
                 fs::create_dir(kept).unwrap();
-                fs::write(kept.join("file"), "").unwrap();
+                File::create(kept.join("file")).unwrap();
             },
         ];
         for put in wrong {
