@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use swarm_protocol::{MemberName, SANDBOX_HELPER, SandboxUse, ShellGuards};
+use swarm_protocol::{MemberName, SANDBOX_HELPER, SandboxKind, SandboxUse, ShellGuards};
 use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::stage::World;
 use swarm_tools::sandbox::{landlock_works, probe_sandbox};
@@ -168,9 +168,10 @@ async fn a_command_leads_a_group_of_a_session_without_a_terminal_with_the_sandbo
             panic!("{output:?}");
         };
         assert_eq!([group, terminal], [lines[1], "0"], "{sandbox}: {output:?}");
-        // In the sandbox it is the session of the helper that starts the agent's commands.
-        let leads = session == lines[1];
-        assert_eq!(leads, sandbox == SandboxUse::Off, "{output:?}");
+        // In namespaces it is the session of the helper that starts the agent's commands.
+        let namespaces = ctx.guards.backend == Some(SandboxKind::Namespaces);
+        let shares = sandbox == SandboxUse::Worktree && namespaces;
+        assert_eq!(session != lines[1], shares, "{sandbox}: {output:?}");
     }
 }
 

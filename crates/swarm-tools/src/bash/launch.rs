@@ -20,7 +20,7 @@ use crate::sandbox::{Launcher, Plan, ProgramPlace, UserProgram, place, plan};
 pub struct ProgramLaunch {
     /// A helper that executes the program, with its first arguments; empty if there is none.
     helper: Vec<OsString>,
-    /// Starts shell commands in its place.
+    /// Starts shell commands in its place, in namespaces.
     launcher: Option<Arc<Launcher>>,
     /// Variables in addition to those of the program.
     env: BTreeMap<String, OsString>,

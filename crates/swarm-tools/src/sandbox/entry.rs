@@ -1,5 +1,5 @@
-//! The sandbox helper: leaves the terminal, restricts itself and runs the command or starts the agent's
-//! commands, or keeps the namespaces of an agent.
+//! The sandbox helper: leaves the terminal, restricts itself and runs the command or starts the
+//! agent's commands, or keeps the namespaces of an agent.
 
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};

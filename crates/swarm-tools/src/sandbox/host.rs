@@ -19,7 +19,6 @@ use super::init::{FAILED, READY, send_request};
 use super::landlock::limits_ports;
 use super::launcher::Launcher;
 use super::proxy::{DeniedHost, HostResolver, NetworkAccess, serve};
-use super::restricted::RestrictedLauncher;
 
 /// Namespaces in which commands run. Dropping this value terminates every process inside; so does the
 /// end of this process, which closes the channel.
@@ -169,7 +168,7 @@ impl SandboxHost {
     fn joining(&self) -> Joining {
         Joining {
             words: self.join(),
-            launcher: Arc::clone(&self.launcher),
+            launcher: Some(Arc::clone(&self.launcher)),
             proxy: self.proxy.as_ref().map(|proxy| proxy.port),
         }
     }
@@ -218,8 +217,6 @@ pub(crate) struct HostSlot {
     hosts: Mutex<Vec<SandboxHost>>,
     /// The proxy of commands without namespaces.
     outside: Mutex<Option<Proxy>>,
-    /// Starts commands without namespaces.
-    restricted: RestrictedLauncher,
     access: OnceLock<Arc<NetworkAccess>>,
     /// Resolves names in place of this machine.
     resolver: Option<Arc<dyn HostResolver>>,
@@ -229,8 +226,8 @@ pub(crate) struct HostSlot {
 pub(super) struct Joining {
     /// Arguments of the helper.
     pub(super) words: Vec<OsString>,
-    /// Starts it in the same way, but faster.
-    pub(super) launcher: Arc<Launcher>,
+    /// Starts shell commands in the same way, but faster.
+    pub(super) launcher: Option<Arc<Launcher>>,
     /// Port of the proxy on the command's loopback address, if there is one.
     pub(super) proxy: Option<u16>,
 }
@@ -278,17 +275,6 @@ impl HostSlot {
             *proxy = Some(Proxy::start(listener, access)?);
         }
         Ok(proxy.as_ref().map(|proxy| proxy.port))
-    }
-
-    /// Returns how a command restricts itself without namespaces.
-    pub(super) fn restrict(&self, helper: &[String], mut arguments: HelperArguments) -> Joining {
-        // These cannot be enforced.
-        arguments.view.fixed.clear();
-        Joining {
-            words: arguments.words(),
-            proxy: arguments.proxy_port,
-            launcher: self.restricted.launcher(helper, arguments),
-        }
     }
 
     /// Returns the decisions about hosts, which permit these patterns from the start.

@@ -118,13 +118,6 @@ fn require_port_rules(ruleset: Ruleset) -> Result<Ruleset, RulesetError> {
     Ok(required.set_compatibility(CompatLevel::BestEffort))
 }
 
-/// Returns the paths for which [`restrict`] creates rules, except for the names of all directories.
-pub(super) fn granted_paths(view: &MountView) -> Vec<PathBuf> {
-    let mut granted = view.writable.clone();
-    granted.extend(readable_paths(view));
-    granted
-}
-
 /// Returns the files and directories that together contain everything except what is hidden: rules
 /// can only grant. What is below a writable directory cannot be hidden.
 fn readable_paths(view: &MountView) -> Vec<PathBuf> {

@@ -2,8 +2,8 @@
 //!
 //! A process can only restrict itself, permanently, and only it can start its own session. So a
 //! command is started through a helper, normally the swarm program, which does both and then runs
-//! the command. How it restricts itself depends on what works on the machine ([`probe_sandbox`]). The
-//! shell commands of an agent are started by one helper, which they inherit the restrictions from.
+//! the command. How it restricts itself depends on what works on the machine ([`probe_sandbox`]). With
+//! namespaces, one helper starts the shell commands of an agent, which inherit its restrictions.
 
 mod arguments;
 mod backend;
@@ -21,7 +21,6 @@ mod message;
 mod plan;
 mod proxy;
 mod request;
-mod restricted;
 mod runtime;
 // Not used yet: no macOS machine has tried it.
 #[cfg(test)]

@@ -80,7 +80,7 @@ pub(crate) fn plan(
             }
             let joining = confined(backend, view, ctx)?;
             plan.proxy = joining.proxy;
-            plan.launcher = Some(joining.launcher);
+            plan.launcher = joining.launcher;
             joining.words
         }
     };
@@ -157,13 +157,23 @@ fn confined(backend: SandboxKind, view: MountView, ctx: &ToolContext) -> Result<
         (SandboxKind::Namespaces, _) => slot.join(&guards.helper, arguments, access),
         (SandboxKind::Landlock, SandboxNetwork::Proxy) => slot.proxy_outside(access).map(|proxy| {
             arguments.proxy_port = proxy;
-            slot.restrict(&guards.helper, arguments)
+            restricted(&arguments)
         }),
         (SandboxKind::Landlock, SandboxNetwork::Open | SandboxNetwork::None) => {
-            Ok(slot.restrict(&guards.helper, arguments))
+            Ok(restricted(&arguments))
         }
     };
     joined.map_err(|why| format!("The command was not run: its sandbox failed: {why}."))
+}
+
+/// Returns how a command restricts itself without namespaces. No helper is shared: commands could
+/// signal it and change its limits, which later ones would inherit.
+fn restricted(arguments: &HelperArguments) -> Joining {
+    Joining {
+        words: arguments.words(),
+        launcher: None,
+        proxy: arguments.proxy_port,
+    }
 }
 
 fn create_temporary(directory: Option<&Path>) -> Result<(), String> {
