@@ -193,14 +193,17 @@ impl BackgroundCommands {
     }
 
     /// Starts a command with `launch`, which gets its id. The error is a message for the model.
-    pub(super) fn start(
+    pub(super) async fn start<L>(
         self: &Arc<Self>,
         limits: &ToolLimits,
-        launch: impl FnOnce(String) -> Result<(BackgroundCommand, Running), String>,
-    ) -> Result<Arc<BackgroundCommand>, String> {
+        launch: impl FnOnce(String) -> L,
+    ) -> Result<Arc<BackgroundCommand>, String>
+    where
+        L: Future<Output = Result<(BackgroundCommand, Running), String>>,
+    {
         let launch_slot = self.reserve()?;
         let id = format!("{ID_PREFIX}{}", &Uuid::new_v4().simple().to_string()[..8]);
-        let (command, mut process) = launch(id)?;
+        let (command, mut process) = launch(id).await?;
         let started = Arc::new(command);
         {
             let mut inner = self.inner.lock();
@@ -335,7 +338,8 @@ impl Drop for LaunchSlot<'_> {
 #[cfg(test)]
 mod tests {
     use std::process::Stdio;
-    use std::sync::mpsc;
+
+    use tokio::sync::oneshot;
 
     use super::super::running::{CALL_ID_VARIABLE, ShellProcess};
     use super::*;
@@ -359,17 +363,18 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn a_slow_launch_blocks_nobody_and_its_command_ends_with_the_agent() {
         let commands = Arc::new(BackgroundCommands::default());
-        let (announce, begun) = mpsc::channel();
-        let (go_on, told) = mpsc::channel::<()>();
+        let (announce, begun) = oneshot::channel();
+        let (go_on, told) = oneshot::channel::<()>();
         let background = Arc::clone(&commands);
-        let starting = tokio::task::spawn_blocking(move || {
-            background.start(&ToolLimits::default(), |id| {
+        let starting = tokio::spawn(async move {
+            let launch = |id| async move {
                 announce.send(()).unwrap();
-                told.recv().unwrap();
+                told.await.unwrap();
                 Ok(sleeper(id))
-            })
+            };
+            background.start(&ToolLimits::default(), launch).await
         });
-        begun.recv().unwrap();
+        begun.await.unwrap();
         assert!(commands.inner.try_lock().is_some(), "nothing is locked");
         assert!(commands.running().is_empty() && !commands.has_unreported());
         let ending = tokio::spawn({

@@ -34,7 +34,7 @@ impl ProgramLaunch {
     /// # Errors
     /// A sentence for the model if a sandbox is required or does not work.
     pub async fn prepare(ctx: &ToolContext) -> Result<Self, String> {
-        Self::planned(ctx, |ctx| Self::new(ctx, None)).await
+        Self::outside_runtime(ctx, |ctx| Self::new(ctx, None)).await
     }
 
     /// Does the same for another agent program, which sees other files and directories in the place of
@@ -46,7 +46,7 @@ impl ProgramLaunch {
         ctx: &ToolContext,
         replaced: Vec<Replacement>,
     ) -> Result<Self, String> {
-        Self::planned(ctx, move |ctx| Self::new(ctx, Some(&replaced))).await
+        Self::outside_runtime(ctx, move |ctx| Self::new(ctx, Some(&replaced))).await
     }
 
     /// Does the same for a program that the user configures, but without restrictions if agents cannot
@@ -58,7 +58,7 @@ impl ProgramLaunch {
         ctx: &ToolContext,
         program: UserProgram,
     ) -> Result<Self, String> {
-        Self::planned(ctx, move |ctx| match place(ctx, &program)? {
+        Self::outside_runtime(ctx, move |ctx| match place(ctx, &program)? {
             ProgramPlace::Sandbox => Self::new(ctx, None),
             ProgramPlace::Outside { search_path } => Ok(Self {
                 helper: Vec::new(),
@@ -73,13 +73,22 @@ impl ProgramLaunch {
         .await
     }
 
-    async fn planned(
+    /// Plans the start of a shell command and calls `start`, both outside the runtime's threads: that
+    /// may take long on a machine under load. If the caller stops waiting, what `start` returns is dropped.
+    pub(super) async fn start<T: Send + 'static>(
         ctx: &ToolContext,
-        plan: impl FnOnce(&ToolContext) -> Result<Self, String> + Send + 'static,
-    ) -> Result<Self, String> {
+        start: impl FnOnce(&ToolContext, &Self) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
+        Self::outside_runtime(ctx, move |ctx| start(ctx, &Self::new(ctx, None)?)).await
+    }
+
+    async fn outside_runtime<T: Send + 'static>(
+        ctx: &ToolContext,
+        work: impl FnOnce(&ToolContext) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
         let ctx = ctx.clone();
-        let planned = tokio::task::spawn_blocking(move || plan(&ctx)).await;
-        planned.unwrap_or_else(|error| Err(format!("Internal error of the tool: {error}")))
+        let done = tokio::task::spawn_blocking(move || work(&ctx)).await;
+        done.unwrap_or_else(|error| Err(format!("Internal error of the tool: {error}")))
     }
 
     fn new(ctx: &ToolContext, program: Option<&[Replacement]>) -> Result<Self, String> {
@@ -151,7 +160,7 @@ impl ProgramLaunch {
     }
 
     /// Starts a shell command with these variables and standard streams, in a new process group.
-    /// `complete` adds its arguments and directory. Call it in a runtime.
+    /// `complete` adds its arguments and directory. Blocks; call it in a blocking task of a runtime.
     pub(super) fn start_shell(
         &self,
         shell: &Path,

@@ -69,8 +69,7 @@ pub(super) async fn run_in(
         .scratch
         .as_ref()
         .map(|dir| output_file(dir, &ctx.tool_use_id));
-    let launch = ProgramLaunch::prepare(ctx).await?;
-    let (mut running, output) = start(command, directory, ctx, &launch, file, false)?;
+    let (mut running, output) = start(command, directory.to_owned(), ctx, file, false).await?;
     let outcome = running
         .until(Some(timeout), &ctx.cancel, ctx.limits.kill_grace)
         .await?;
@@ -108,19 +107,33 @@ pub(super) async fn run_in_background(
     commands: &Arc<BackgroundCommands>,
     ctx: &ToolContext,
 ) -> Result<Arc<BackgroundCommand>, String> {
-    let launch = ProgramLaunch::prepare(ctx).await?;
-    commands.start(&ctx.limits, |id| {
+    let launch = |id: String| async move {
         let file = ctx.scratch.as_ref().map(|dir| output_file(dir, &id));
         let directory = ctx.shell.permitted_directory(&ctx.cwd)?;
-        let (process, output) = start(command, &directory, ctx, &launch, file, true)?;
+        let (process, output) = start(command, directory, ctx, file, true).await?;
         let command = BackgroundCommand::new(id, command, &ctx.tool_use_id, output);
-        Ok((command, process))
-    })
+        Ok::<_, String>((command, process))
+    };
+    commands.start(&ctx.limits, launch).await
 }
 
 /// Starts a command and captures its output. The output is also written to `file` if it is
 /// long, or from the first byte if `live`.
-pub(super) fn start(
+async fn start(
+    command: &str,
+    directory: PathBuf,
+    ctx: &ToolContext,
+    file: Option<PathBuf>,
+    live: bool,
+) -> Result<(Running, Output), String> {
+    let command = command.to_owned();
+    let start = move |ctx: &ToolContext, launch: &ProgramLaunch| {
+        start_blocking(&command, &directory, ctx, launch, file, live)
+    };
+    ProgramLaunch::start(ctx, start).await
+}
+
+fn start_blocking(
     command: &str,
     directory: &Path,
     ctx: &ToolContext,
