@@ -10,7 +10,6 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use swarm_os::namespaces::receive_files;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::UnixStream;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::error::SandboxError;
@@ -28,16 +27,15 @@ pub(super) fn serve_commands() -> Result<ExitCode, SandboxError> {
 
 async fn serve() -> io::Result<()> {
     let mut channel = asynchronous(input_channel()?)?;
-    let (commands, closed) = (TaskTracker::new(), CancellationToken::new());
+    let commands = TaskTracker::new();
     while let Some([input, output, errors, report]) = receive(&channel).await? {
         let words = receive_words(&mut channel).await?;
         let command = words.and_then(from_words);
         let mut command = command.ok_or(io::ErrorKind::InvalidData)?;
         command.stdin(input).stdout(output).stderr(errors);
         let report = asynchronous(report.into())?;
-        commands.spawn(attend(start(command), report, closed.clone()));
+        commands.spawn(attend(start(command), report));
     }
-    closed.cancel();
     commands.close();
     commands.wait().await;
     Ok(())
@@ -61,9 +59,9 @@ fn start(mut command: Command) -> io::Result<Child> {
     command.process_group(0).spawn()
 }
 
-/// Reports whether a command was started, and its exit status. Reaps it after the agent has seen that:
-/// until then, the agent may signal its process group, whose number must not be reused.
-async fn attend(started: io::Result<Child>, mut report: UnixStream, closed: CancellationToken) {
+/// Reports whether a command was started, and its exit status. Reaps it after the agent has closed its
+/// side or ended: until then, the agent may signal its process group, whose number must not be reused.
+async fn attend(started: io::Result<Child>, mut report: UnixStream) {
     let answer = encode_answer(started.as_ref().map(Pid::from_child));
     // The agent may be gone, or not interested any more.
     report.write_all(&answer).await.unwrap_or_default();
@@ -73,11 +71,7 @@ async fn attend(started: io::Result<Child>, mut report: UnixStream, closed: Canc
     };
     let status = status.to_ne_bytes();
     report.write_all(&status).await.unwrap_or_default();
-    let mut nothing = [0];
-    tokio::select! {
-        _ = report.read(&mut nothing) => {}
-        () = closed.cancelled() => {}
-    }
+    report.read(&mut [0]).await.unwrap_or_default();
     child.wait().map(drop).unwrap_or_default();
 }
 
