@@ -20,13 +20,16 @@ pub(super) const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Lets a helper end, and waits for that.
 pub(super) fn await_end(child: &mut Child, channel: &UnixStream) {
     channel.shutdown(Shutdown::Both).unwrap_or_default();
-    let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty());
-    let has_ended =
-        process.is_ok_and(|process| matches!(wait_for(&process, END_TIMEOUT), Ok(true)));
-    if !has_ended {
+    if !ends(Pid::from_child(child)) {
         child.kill().unwrap_or_default();
     }
     child.wait().map(drop).unwrap_or_default();
+}
+
+/// Waits until a child that was not reaped has exited. `false` on timeout.
+pub(super) fn ends(child: Pid) -> bool {
+    let process = pidfd_open(child, PidfdFlags::empty());
+    process.is_ok_and(|process| matches!(wait_for(&process, END_TIMEOUT), Ok(true)))
 }
 
 /// Returns the message of a helper that has failed and ends.

@@ -6,15 +6,17 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rustix::process::Pid;
 use swarm_os::namespaces::send_files;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Child;
 use tokio::time::timeout;
 
 use super::arguments::HelperArguments;
-use super::helper_process::{END_TIMEOUT, START_TIMEOUT, message_of};
+use super::helper_process::{END_TIMEOUT, START_TIMEOUT, ends, message_of};
 use super::message::encode;
 use super::request::{ANSWER, decode_answer, to_words};
 
@@ -23,7 +25,7 @@ use super::request::{ANSWER, decode_answer, to_words};
 pub(crate) struct Launcher {
     /// The helper program with its arguments.
     words: Vec<OsString>,
-    helper: Mutex<Option<Helper>>,
+    helper: Mutex<Option<Arc<Helper>>>,
 }
 
 /// A running helper. When this value is dropped, the helper ends once all its commands have ended, and
@@ -59,8 +61,8 @@ impl Launcher {
         }
     }
 
-    /// Starts a command with nothing but the variables that it names, in a new process group. Call it
-    /// in a runtime. Blocks until it is started.
+    /// Starts a command with nothing but the variables that it names, in a new process group. Blocks
+    /// until it is started; call it in a blocking task of a runtime.
     ///
     /// # Errors
     /// As `execve(2)`, or if the helper does not work.
@@ -70,21 +72,43 @@ impl Launcher {
         files: &[OwnedFd; 3],
     ) -> io::Result<LaunchedCommand> {
         let message = encode(to_words(command))?;
-        let mut helper = self.helper.lock();
-        let running = helper.as_mut();
-        if let Some(answer) = running.and_then(|running| running.request(&message, files)) {
-            return answer;
+        let (helper, mut report) = self.request(&message, files)?;
+        let mut answer = [0; ANSWER];
+        if let Err(error) = report.read_exact(&mut answer) {
+            // It may yet start the command, so no other helper does. It sees that nobody waits.
+            drop(report);
+            self.forget(&helper);
+            return Err(helper.failure(error));
         }
-        // It does not run yet, or was killed or suspended.
-        if let Some(mut broken) = helper.take() {
-            broken.child.start_kill().unwrap_or_default();
+        LaunchedCommand::new(decode_answer(answer)?, report)
+    }
+
+    /// Sends a request to the helper, or to a new one if it has ended or does not receive requests.
+    /// Returns the socket for its answers.
+    fn request(
+        &self,
+        message: &[u8],
+        files: &[OwnedFd; 3],
+    ) -> io::Result<(Arc<Helper>, UnixStream)> {
+        let mut current = self.helper.lock();
+        // Forgotten if it fails, because it may have received a part of the request.
+        if let Some(helper) = current.take()
+            && let Ok(report) = helper.request(message, files)
+        {
+            *current = Some(Arc::clone(&helper));
+            return Ok((helper, report));
         }
-        let started = helper.insert(Helper::start(&self.words)?);
-        let answer = started.request(&message, files);
-        answer.unwrap_or_else(|| {
-            started.child.start_kill().unwrap_or_default();
-            Err(io::Error::other(message_of(&mut started.errors)))
-        })
+        let helper = Arc::new(Helper::start(&self.words)?);
+        let sent = helper.request(message, files);
+        let report = sent.map_err(|error| helper.failure(error))?;
+        *current = Some(Arc::clone(&helper));
+        Ok((helper, report))
+    }
+
+    /// Lets the next command get another helper. This one waits for its commands.
+    fn forget(&self, helper: &Arc<Helper>) {
+        let mut current = self.helper.lock();
+        current.take_if(|current| Arc::ptr_eq(current, helper));
     }
 }
 
@@ -109,48 +133,32 @@ impl Helper {
         })
     }
 
-    /// Requests a command. `None` if the helper does not answer.
-    fn request(
-        &mut self,
-        message: &[u8],
-        files: &[OwnedFd; 3],
-    ) -> Option<io::Result<LaunchedCommand>> {
-        match self.ask(message, files) {
-            Err(error) if has_no_answer(&error) => None,
-            Err(error) => Some(Err(error)),
-            Ok((answer, report)) => {
-                let started = decode_answer(answer);
-                Some(started.and_then(|pid| LaunchedCommand::new(pid, report)))
-            }
-        }
-    }
-
-    /// Returns the answer to a request, and the socket from which it was read.
-    fn ask(
-        &mut self,
-        message: &[u8],
-        files: &[OwnedFd; 3],
-    ) -> io::Result<([u8; ANSWER], UnixStream)> {
-        let (mut report, theirs) = UnixStream::pair()?;
+    /// Sends a request. Returns the socket from which the answers are read.
+    fn request(&self, message: &[u8], files: &[OwnedFd; 3]) -> io::Result<UnixStream> {
+        let (report, theirs) = UnixStream::pair()?;
         report.set_read_timeout(Some(START_TIMEOUT))?;
         let [input, output, errors] = files.each_ref().map(OwnedFd::as_fd);
         send_files(&self.channel, &[input, output, errors, theirs.as_fd()])?;
-        drop(theirs);
-        self.channel.write_all(message)?;
-        let mut answer = [0; ANSWER];
-        report.read_exact(&mut answer)?;
-        Ok((answer, report))
+        (&self.channel).write_all(message)?;
+        Ok(report)
     }
-}
 
-/// Whether an error of a channel means that its other end is closed, or suspended by a command, which
-/// Landlock permits.
-fn has_no_answer(error: &io::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof, WouldBlock};
-    matches!(
-        error.kind(),
-        BrokenPipe | ConnectionReset | UnexpectedEof | WouldBlock
-    )
+    /// Returns the reason for an error of its channel or of a socket for answers.
+    fn failure(&self, error: io::Error) -> io::Error {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof, WouldBlock};
+        match error.kind() {
+            WouldBlock => io::Error::other("its helper did not answer in time"),
+            BrokenPipe | ConnectionReset | UnexpectedEof if self.process().is_some_and(ends) => {
+                io::Error::other(message_of(&mut &self.errors))
+            }
+            _ => error,
+        }
+    }
+
+    fn process(&self) -> Option<Pid> {
+        let pid = self.child.id().map(u32::cast_signed);
+        pid.and_then(Pid::from_raw)
+    }
 }
 
 impl LaunchedCommand {
@@ -174,13 +182,18 @@ impl LaunchedCommand {
         let report = self.report.as_mut().ok_or(io::ErrorKind::NotFound)?;
         let mut status = [0; 4];
         // It is written at once, so that nothing is lost if the caller stops waiting.
-        report.read_exact(&mut status).await?;
+        let read = report.read_exact(&mut status).await;
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::other("its helper was terminated, and so was the command")
+            }
+            _ => error,
+        })?;
         Ok(ExitStatus::from_raw(i32::from_ne_bytes(status)))
     }
 
     /// Returns a future that ends once the exited process is reaped, or the helper does not answer.
-    /// Afterwards, its number may belong to
-    /// another one.
+    /// Afterwards, its number may belong to another one.
     pub(crate) fn reaped(&mut self) -> impl Future<Output = io::Result<()>> + Send + use<> {
         let report = self.report.take();
         async move {

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitCode};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use swarm_os::namespaces::receive_files;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::UnixStream;
@@ -28,16 +28,22 @@ pub(super) fn serve_commands() -> Result<ExitCode, SandboxError> {
 async fn serve() -> io::Result<()> {
     let mut channel = asynchronous(input_channel()?)?;
     let commands = TaskTracker::new();
-    while let Some([input, output, errors, report]) = receive(&channel).await? {
-        let words = receive_words(&mut channel).await?;
+    let served = start_requested(&mut channel, &commands).await;
+    // The agent may have given up in the middle of a request, but still waits for earlier commands.
+    commands.close();
+    commands.wait().await;
+    served
+}
+
+async fn start_requested(channel: &mut UnixStream, commands: &TaskTracker) -> io::Result<()> {
+    while let Some([input, output, errors, report]) = receive(channel).await? {
+        let words = receive_words(channel).await?;
         let command = words.and_then(from_words);
         let mut command = command.ok_or(io::ErrorKind::InvalidData)?;
         command.stdin(input).stdout(output).stderr(errors);
         let report = asynchronous(report.into())?;
         commands.spawn(attend(start(command), report));
     }
-    commands.close();
-    commands.wait().await;
     Ok(())
 }
 
@@ -61,17 +67,24 @@ fn start(mut command: Command) -> io::Result<Child> {
 
 /// Reports whether a command was started, and its exit status. Reaps it after the agent has closed its
 /// side or ended: until then, the agent may signal its process group, whose number must not be reused.
+/// Kills a command for which the agent does not wait any more.
 async fn attend(started: io::Result<Child>, mut report: UnixStream) {
     let answer = encode_answer(started.as_ref().map(Pid::from_child));
     // The agent may be gone, or not interested any more.
     report.write_all(&answer).await.unwrap_or_default();
     let Ok(mut child) = started else { return };
-    let Ok(status) = exit_status(&child).await else {
-        return;
+    let mut nothing = [0];
+    let exited = tokio::select! {
+        exited = exit_status(&child) => exited,
+        _ = report.read(&mut nothing) => {
+            kill_process_group(Pid::from_child(&child), Signal::KILL).unwrap_or_default();
+            exit_status(&child).await
+        }
     };
+    let Ok(status) = exited else { return };
     let status = status.to_ne_bytes();
     report.write_all(&status).await.unwrap_or_default();
-    report.read(&mut [0]).await.unwrap_or_default();
+    report.read(&mut nothing).await.unwrap_or_default();
     child.wait().map(drop).unwrap_or_default();
 }
 
@@ -92,4 +105,22 @@ async fn exit_status(child: &Child) -> io::Result<i32> {
 fn asynchronous(socket: std::os::unix::net::UnixStream) -> io::Result<UnixStream> {
     socket.set_nonblocking(true)?;
     UnixStream::from_std(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_command_for_which_nobody_waits_is_killed_and_reaped() {
+        let mut command = Command::new("sleep");
+        command.arg("1000");
+        let started = start(command).unwrap();
+        let id = started.id();
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(ours);
+        attend(Ok(started), theirs).await;
+        let process = std::path::PathBuf::from(format!("/proc/{id}"));
+        assert!(!process.exists());
+    }
 }
