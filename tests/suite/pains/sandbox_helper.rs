@@ -64,6 +64,22 @@ async fn with_landlock_no_helper_is_shared() {
 }
 
 #[tokio::test]
+async fn a_helper_that_was_stopped_ends_with_its_agent() {
+    let repository = Repository::new();
+    let Some(ctx) = in_main_checkout(&repository) else {
+        return;
+    };
+    assert_eq!(bash("echo ok", &ctx).await.content, "ok");
+    let [helper] = helpers()[..] else {
+        panic!("{:?}", helpers());
+    };
+    kill_process(helper, Signal::STOP).unwrap();
+    drop(ctx);
+    let gone = || helpers().is_empty().then_some(());
+    wait_until("the helper has ended", DEADLINE, gone).unwrap();
+}
+
+#[tokio::test]
 async fn a_helper_that_was_killed_is_replaced() {
     let repository = Repository::new();
     let Some(ctx) = in_main_checkout(&repository) else {

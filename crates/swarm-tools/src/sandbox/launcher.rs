@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use swarm_os::namespaces::send_files;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Child;
@@ -158,6 +158,15 @@ impl Helper {
     fn process(&self) -> Option<Pid> {
         let pid = self.child.id().map(u32::cast_signed);
         pid.and_then(Pid::from_raw)
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        // One that somebody has stopped would not see that its channel is closed.
+        if let Some(process) = self.process() {
+            kill_process(process, Signal::CONT).unwrap_or_default();
+        }
     }
 }
 
