@@ -79,8 +79,11 @@ async fn a_helper_that_was_stopped_ends_with_its_agent() {
     wait_until("the helper has ended", DEADLINE, gone).unwrap();
 }
 
-#[tokio::test]
-async fn a_helper_that_was_killed_is_replaced() {
+// Another thread reaps while this one waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_helper_that_was_killed_is_replaced_and_no_zombie_remains() {
+    // As in a lead and a teammate: orphans become children of this process.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let repository = Repository::new();
     let Some(ctx) = in_main_checkout(&repository) else {
         return;
@@ -104,4 +107,11 @@ async fn a_helper_that_was_killed_is_replaced() {
     };
     wait_until("the command is gone", DEADLINE, gone).unwrap();
     assert_eq!(bash("echo ok", &ctx).await.content, "ok");
+    let reaped = || {
+        let own = id().cast_signed();
+        let is_zombie = |stat: ProcessStat| stat.parent == own && stat.has_ended();
+        let mut all = pids().into_iter().filter_map(ProcessStat::of);
+        (!all.any(is_zombie)).then_some(())
+    };
+    wait_until("the command and its helper are reaped", DEADLINE, reaped).unwrap();
 }

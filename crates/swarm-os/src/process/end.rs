@@ -274,6 +274,18 @@ pub fn kill_now(target: &Target) {
     Orphans::new(target.group, found.into_keys()).reap();
 }
 
+/// Like [`kill_now`], for a group whose leader is a child of another process: if that ends, the leader
+/// becomes a child of this process, and is reaped as well.
+pub fn kill_now_with_leader(target: &Target) {
+    let found = find_running(target, &BTreeSet::new());
+    signal(target, &found, Signal::KILL);
+    // It may have exited before.
+    let leader = target.group.map(i32::cast_unsigned);
+    let leader = leader.and_then(ProcessStat::of).map(|stat| stat.process);
+    let processes = found.into_keys().chain(leader);
+    Orphans::with_leader(target.group, processes).reap();
+}
+
 /// Scans for the running processes of a target. Returns each with a pidfd, checked again after it
 /// was opened. Processes that were `seen` before still belong to the target when the parent through
 /// which they were found has exited.

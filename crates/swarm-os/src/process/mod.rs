@@ -22,7 +22,7 @@ mod table;
 pub use ancestry::Ancestry;
 pub use end::{
     Ended, GRACE, Identity, KnownProcesses, Target, end, end_blocking, end_child, end_marked,
-    exited_within, kill_now,
+    exited_within, kill_now, kill_now_with_leader,
 };
 pub use inspection::forbid_inspection;
 pub use lookup::{arguments, pid_space, pids, program_name, working_directory};

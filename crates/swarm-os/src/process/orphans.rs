@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::stat::{Process, ProcessStat};
 
-/// What a child leaves behind. The child itself is not reaped: its owner waits for it.
+/// What a child leaves behind.
 #[derive(Debug)]
 pub(super) struct Orphans {
     /// The process group of the child. Its number is the pid of the child.
@@ -18,12 +18,20 @@ pub(super) struct Orphans {
 }
 
 impl Orphans {
+    /// The child itself is not reaped: its owner waits for it.
     pub(super) fn new(group: Option<i32>, processes: impl IntoIterator<Item = Process>) -> Self {
         let others = processes.into_iter();
-        let others = others.filter(|process| Some(process.pid) != group);
+        Self::with_leader(group, others.filter(|process| Some(process.pid) != group))
+    }
+
+    /// Every one of `processes` is reaped, also the leader of the group.
+    pub(super) fn with_leader(
+        group: Option<i32>,
+        processes: impl IntoIterator<Item = Process>,
+    ) -> Self {
         Self {
             group: group.and_then(Pid::from_raw),
-            processes: others.collect(),
+            processes: processes.into_iter().collect(),
         }
     }
 

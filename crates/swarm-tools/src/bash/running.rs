@@ -166,8 +166,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.has_ended {
-            process::kill_now(&self.target());
+        if self.has_ended {
+            return;
+        }
+        match self.process {
+            ShellProcess::Child(_) => process::kill_now(&self.target()),
+            // Its helper may have been killed.
+            ShellProcess::Launched(_) => process::kill_now_with_leader(&self.target()),
         }
     }
 }
