@@ -51,12 +51,12 @@ fn packed_length(message: &StoredMessage) -> usize {
 }
 
 fn pack_group(messages: &mut [Arc<StoredMessage>], length: usize) {
+    let ranges = packed_ranges(messages);
     // Alone, a message gains nothing, and a long one would be copied.
-    if messages.len() < 2 {
+    if messages.len() < 2 || is_packed(messages, &ranges) {
         return;
     }
     let mut memory = Vec::with_capacity(length);
-    let mut ranges: Vec<Range<usize>> = Vec::new();
     for message in &*messages {
         if !memory.is_empty() {
             memory.push(b',');
@@ -66,9 +66,7 @@ fn pack_group(messages: &mut [Arc<StoredMessage>], length: usize) {
             if index > 0 {
                 memory.push(b',');
             }
-            let begin = memory.len();
             memory.extend_from_slice(block.bytes());
-            ranges.push(begin..memory.len());
         }
         memory.extend_from_slice(CLOSING);
     }
@@ -77,6 +75,35 @@ fn pack_group(messages: &mut [Arc<StoredMessage>], length: usize) {
     for (block, range) in blocks.zip(ranges) {
         block.move_to(&memory, range);
     }
+}
+
+/// Returns the positions of the blocks in memory into which only these messages are packed.
+fn packed_ranges(messages: &[Arc<StoredMessage>]) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut at = 0;
+    for message in messages {
+        at += opening(message.role).len();
+        for (index, block) in message.blocks.iter().enumerate() {
+            let begin = at + usize::from(index > 0);
+            at = begin + block.bytes().len();
+            ranges.push(begin..at);
+        }
+        // The comma before the next message.
+        at += CLOSING.len() + 1;
+    }
+    ranges
+}
+
+/// Whether messages are packed already, for example in the conversation from which this one was forked,
+/// with which it shares them.
+fn is_packed(messages: &[Arc<StoredMessage>], ranges: &[Range<usize>]) -> bool {
+    let blocks = messages.iter().flat_map(|message| &message.blocks);
+    let mut places = blocks.map(StoredBlock::place).zip(ranges);
+    let Some(((first, at), expected)) = places.next() else {
+        return false;
+    };
+    at == *expected
+        && places.all(|((memory, at), expected)| Arc::ptr_eq(memory, first) && at == *expected)
 }
 
 fn blocks_mut(message: &mut Arc<StoredMessage>) -> &mut Vec<StoredBlock> {
@@ -116,6 +143,16 @@ mod tests {
         let sent = serde_json::to_string(&sent).unwrap();
         assert_eq!(format!("[{}]", str::from_utf8(memory).unwrap()), sent);
         assert!(memory.len() > PACK / 2, "{}", memory.len());
+    }
+
+    #[test]
+    fn messages_that_are_packed_stay_shared() {
+        let mut packed = conversation((0..200).map(|number| number * 7));
+        pack(&mut packed);
+        let mut fork = packed.clone();
+        pack(&mut fork);
+        let mut both = packed.iter().zip(&fork);
+        assert!(both.all(|(one, other)| Arc::ptr_eq(one, other)));
     }
 
     #[test]
