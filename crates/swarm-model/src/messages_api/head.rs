@@ -20,7 +20,7 @@ pub(super) struct LastHead(Mutex<Option<(Origin, Arc<Bytes>)>>);
 /// What a head depends on, besides the settings of the client.
 #[derive(Debug, PartialEq)]
 struct Origin {
-    /// The request without its messages.
+    /// The request without its messages and its agent, which are not in the head.
     request: ModelRequest,
     system_marks: Vec<usize>,
     marks_tools: bool,
@@ -37,6 +37,7 @@ impl LastHead {
         let origin = Origin {
             request: ModelRequest {
                 messages: Arc::default(),
+                agent: String::new(),
                 ..request.clone()
             },
             system_marks: marks.system.clone(),
@@ -204,6 +205,7 @@ mod tests {
         assert!(first.ends_with(br#","messages":["#));
         let again = ModelRequest {
             system: [block("Be brief.")].into(),
+            agent: "a fork of bob".to_owned(),
             ..request.clone()
         };
         assert!(Arc::ptr_eq(&first, &of(&again)));
