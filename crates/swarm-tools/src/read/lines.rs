@@ -56,12 +56,10 @@ pub(super) fn show(mut file: impl Read, len: u64, window: Window) -> io::Result<
     let mut shown = Shown::default();
     let mut hasher = ContentHasher::default();
     let mut line = Line::default();
-    // The length is unknown or 0 for files that the kernel generates.
-    let room = usize::try_from(len).unwrap_or(MAX_CHUNK);
-    let room = if room == 0 {
-        MAX_CHUNK
-    } else {
-        room.min(MAX_CHUNK)
+    // The length is unknown or 0 for files that the kernel generates, and a file may grow meanwhile.
+    let room = match usize::try_from(len) {
+        Ok(0) | Err(_) => MAX_CHUNK,
+        Ok(len) => len.clamp(BINARY_CHECK_BYTES, MAX_CHUNK),
     };
     let mut chunk = vec![0; room];
     let mut first_chunk = true;
@@ -217,5 +215,7 @@ mod tests {
     fn binary_data_is_detected() {
         assert!(text(b"\x7fELF\0\0", ALL).binary);
         assert!(!text(&[0xe4, b'\n'], ALL).binary);
+        let grown = show(&b"text\0"[..], 2, ALL).unwrap();
+        assert!(grown.binary);
     }
 }
