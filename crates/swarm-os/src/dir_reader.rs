@@ -24,8 +24,8 @@ const SHORT_FILE_BYTES: usize = 16 * 1024;
 /// Permission to write for users other than the owner.
 const WRITE_BY_OTHERS: u32 = Mode::WGRP.union(Mode::WOTH).bits();
 
-/// An open directory. Reading its files through the descriptor saves the kernel a path lookup for
-/// each of them.
+/// An open directory. Reading its short files through the descriptor saves the kernel a path lookup
+/// for each of them.
 #[derive(Debug)]
 pub struct DirReader {
     path: PathBuf,

@@ -152,10 +152,10 @@ pub async fn end(target: Target, grace: Duration) -> Ended {
     end_found(target, grace).await.0
 }
 
-/// Like [`end`], for a child with its descendants. `reaped` waits for the child. It is awaited after they
-/// have exited, so that the child's PID is not reused in the meantime. Then its orphans are reaped, which
-/// become children of this process if it is a subreaper: a PID namespace exists until its processes are
-/// reaped.
+/// Like [`end`], for a child with its descendants. `reaped` waits for the child. It is awaited
+/// after they have exited, so that the child's PID is not reused in the meantime. Then its orphans
+/// are reaped, which become children of this process if it is a subreaper: a PID namespace exists
+/// until its processes are reaped.
 pub async fn end_child<T>(
     reaped: impl Future<Output = io::Result<T>>,
     target: Target,
@@ -274,8 +274,8 @@ pub fn kill_now(target: &Target) {
     Orphans::new(target.group, found.into_keys()).reap();
 }
 
-/// Like [`kill_now`], for a group whose leader is a child of another process: if that ends, the leader
-/// becomes a child of this process, and is reaped as well.
+/// Like [`kill_now`], for a group whose leader is a child of another process: if that ends, the
+/// leader becomes a child of this process, and is reaped as well.
 pub fn kill_now_with_leader(target: &Target) {
     let found = find_running(target, &BTreeSet::new());
     signal(target, &found, Signal::KILL);

@@ -1,4 +1,5 @@
-//! Starts an agent's commands through one helper, which has restricted itself as they are restricted.
+//! Starts an agent's commands through one helper, which has restricted itself as they are
+//! restricted.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read as _, Write as _};
@@ -28,8 +29,8 @@ pub(crate) struct Launcher {
     helper: Mutex<Option<Arc<Helper>>>,
 }
 
-/// A running helper. When this value is dropped, the helper ends once all its commands have ended, and
-/// the runtime reaps it.
+/// A running helper. When this value is dropped, the helper ends once all its commands have ended,
+/// and the runtime reaps it.
 #[derive(Debug)]
 struct Helper {
     child: Child,
@@ -61,8 +62,8 @@ impl Launcher {
         }
     }
 
-    /// Starts a command with nothing but the variables that it names, in a new process group. Blocks
-    /// until it is started; call it in a blocking task of a runtime.
+    /// Starts a command with nothing but the variables that it names, in a new process group.
+    /// Blocks until it is started; call it in a blocking task of a runtime.
     ///
     /// # Errors
     /// As `execve(2)`, or if the helper does not work.

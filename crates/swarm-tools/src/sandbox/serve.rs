@@ -1,5 +1,5 @@
-//! The helper that starts an agent's commands. They inherit its restrictions, so that none of them has
-//! to set them up.
+//! The helper that starts an agent's commands. They inherit its restrictions, so that none of them
+//! has to set them up.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -65,9 +65,9 @@ fn start(mut command: Command) -> io::Result<Child> {
     command.process_group(0).spawn()
 }
 
-/// Reports whether a command was started, and its exit status. Reaps it after the agent has closed its
-/// side or ended: until then, the agent may signal its process group, whose number must not be reused.
-/// Kills a command for which the agent does not wait any more.
+/// Reports whether a command was started, and its exit status. Reaps it after the agent has closed
+/// its side or ended: until then, the agent may signal its process group, whose number must not be
+/// reused. Kills a command for which the agent does not wait any more.
 async fn attend(started: io::Result<Child>, mut report: UnixStream) {
     let answer = encode_answer(started.as_ref().map(Pid::from_child));
     // The agent may be gone, or not interested any more.
