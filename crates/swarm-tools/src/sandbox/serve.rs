@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitCode};
 
@@ -41,7 +42,13 @@ async fn start_requested(channel: &mut UnixStream, commands: &TaskTracker) -> io
         let command = words.and_then(from_words);
         let mut command = command.ok_or(io::ErrorKind::InvalidData)?;
         command.stdin(input).stdout(output).stderr(errors);
-        let report = asynchronous(report.into())?;
+        let mut report = StdUnixStream::from(report);
+        report.set_nonblocking(true)?;
+        if matches!(io::Read::read(&mut report, &mut [0]), Ok(0)) {
+            // The agent has waited for too long.
+            continue;
+        }
+        let report = asynchronous(report)?;
         commands.spawn(attend(start(command), report));
     }
     Ok(())
@@ -102,14 +109,38 @@ async fn exit_status(child: &Child) -> io::Result<i32> {
         .ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-fn asynchronous(socket: std::os::unix::net::UnixStream) -> io::Result<UnixStream> {
+fn asynchronous(socket: StdUnixStream) -> io::Result<UnixStream> {
     socket.set_nonblocking(true)?;
     UnixStream::from_std(socket)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::os::fd::AsFd as _;
+
+    use swarm_os::namespaces::send_files;
+
+    use super::super::message::encode;
+    use super::super::request::to_words;
     use super::*;
+
+    #[tokio::test]
+    async fn a_command_for_which_nobody_waits_any_more_is_not_started() {
+        let (mut agent, channel) = StdUnixStream::pair().unwrap();
+        let (ours, theirs) = StdUnixStream::pair().unwrap();
+        drop(ours);
+        let nothing = std::fs::File::open("/dev/null").unwrap();
+        let stream = nothing.as_fd();
+        send_files(&agent, &[stream, stream, stream, theirs.as_fd()]).unwrap();
+        let request = encode(to_words(&Command::new("true"))).unwrap();
+        agent.write_all(&request).unwrap();
+        drop((agent, theirs));
+        let commands = TaskTracker::new();
+        let mut channel = asynchronous(channel).unwrap();
+        start_requested(&mut channel, &commands).await.unwrap();
+        assert!(commands.is_empty());
+    }
 
     #[tokio::test]
     async fn a_command_for_which_nobody_waits_is_killed_and_reaped() {
