@@ -23,7 +23,8 @@ fn helpers() -> Vec<Pid> {
         .collect()
 }
 
-#[tokio::test]
+// Another thread ends the commands while this one waits.
+#[tokio::test(flavor = "multi_thread")]
 async fn commands_get_their_own_files_and_keep_their_exit_status() {
     let repository = Repository::new();
     let Some(ctx) = in_main_checkout(&repository) else {

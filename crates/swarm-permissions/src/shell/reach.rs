@@ -8,6 +8,9 @@ use super::script::{Part, Word};
 use crate::FileFacts;
 use crate::question::absolute;
 
+/// Number of directories above which they count as unknown: each `cd` doubles them.
+const MANY: usize = 100;
+
 /// Commands that change the directory for subsequent ones.
 pub(super) const MOVES: [&str; 3] = ["cd", "pushd", "popd"];
 
@@ -66,6 +69,10 @@ impl<'a> Reach<'a> {
             .filter(|word| !word.text.starts_with('-') || word.text == "-");
         let mut added: Vec<PathBuf> = self.home.iter().map(|home| (*home).to_owned()).collect();
         for word in operands {
+            if added.len() > MANY {
+                self.directories = None;
+                return;
+            }
             let paths = (word.text != "-" && word.is_literal())
                 .then(|| self.paths(word, &word.text))
                 .flatten();
@@ -83,6 +90,7 @@ impl<'a> Reach<'a> {
             directories.sort();
             directories.dedup();
         }
+        self.directories.take_if(|all| all.len() > MANY);
     }
 
     /// Returns whether all files that a simple command may name are harmless: no word refers to a

@@ -122,6 +122,15 @@ fn reading_a_process_device_or_secret_requires_approval_in_every_spelling() {
 }
 
 #[test]
+fn a_line_that_changes_the_directory_very_often_is_decided_at_once() {
+    // Each of them doubled the directories in which a word may be read.
+    for moves in ["cd docs; ".repeat(60), format!("cd {}; ", "a ".repeat(500))] {
+        let command = format!("{moves}cat a");
+        bash(Default, &RuleSet::default(), "ask", &command);
+    }
+}
+
+#[test]
 fn a_search_or_pattern_that_includes_a_secret_requires_approval() {
     let none = RuleSet::default();
     for command in [

@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
@@ -38,6 +39,8 @@ struct Helper {
     channel: UnixStream,
     /// Its standard error.
     errors: PipeReader,
+    /// Whether one of its commands has seen that it ended. Its channel may be closed a moment later.
+    has_ended: Arc<AtomicBool>,
 }
 
 /// A command that a helper has started.
@@ -46,6 +49,8 @@ pub(crate) struct LaunchedCommand {
     pid: i32,
     /// Until its other end sees its end, the number of the command's process is not reused.
     report: Option<tokio::net::UnixStream>,
+    /// Set if its helper has ended.
+    helper_has_ended: Arc<AtomicBool>,
 }
 
 impl Launcher {
@@ -81,7 +86,7 @@ impl Launcher {
             self.forget(&helper);
             return Err(helper.failure(error));
         }
-        LaunchedCommand::new(decode_answer(answer)?, report)
+        LaunchedCommand::new(decode_answer(answer)?, report, &helper.has_ended)
     }
 
     /// Sends a request to the helper, or to a new one if it has ended or does not receive requests.
@@ -94,6 +99,7 @@ impl Launcher {
         let mut current = self.helper.lock();
         // Forgotten if it fails, because it may have received a part of the request.
         if let Some(helper) = current.take()
+            && !helper.has_ended.load(Ordering::SeqCst)
             && let Ok(report) = helper.request(message, files)
         {
             *current = Some(Arc::clone(&helper));
@@ -131,6 +137,7 @@ impl Helper {
             child,
             channel,
             errors,
+            has_ended: Arc::default(),
         })
     }
 
@@ -172,11 +179,14 @@ impl Drop for Helper {
 }
 
 impl LaunchedCommand {
-    fn new(pid: i32, report: UnixStream) -> io::Result<Self> {
+    fn new(pid: i32, report: UnixStream, helper_has_ended: &Arc<AtomicBool>) -> io::Result<Self> {
         report.set_nonblocking(true)?;
         let report = tokio::net::UnixStream::from_std(report)?;
-        let report = Some(report);
-        Ok(Self { pid, report })
+        Ok(Self {
+            pid,
+            report: Some(report),
+            helper_has_ended: Arc::clone(helper_has_ended),
+        })
     }
 
     /// Its process id and the number of its process group.
@@ -195,6 +205,7 @@ impl LaunchedCommand {
         let read = report.read_exact(&mut status).await;
         read.map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => {
+                self.helper_has_ended.store(true, Ordering::SeqCst);
                 io::Error::other("its helper was terminated, and so was the command")
             }
             _ => error,
