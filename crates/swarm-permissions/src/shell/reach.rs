@@ -1,5 +1,6 @@
 //! The files that the words of a command refer to.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use swarm_protocol::word_list;
@@ -10,6 +11,9 @@ use crate::question::absolute;
 
 /// Number of directories above which they count as unknown: each `cd` doubles them.
 const MANY: usize = 100;
+
+/// Number of paths that are looked at for a line. A line with more names files that are not known.
+const LOOKS: usize = 5_000;
 
 /// Commands that change the directory for subsequent ones.
 pub(super) const MOVES: [&str; 3] = ["cd", "pushd", "popd"];
@@ -32,6 +36,8 @@ pub(crate) struct Reach<'a> {
     directories: Option<Vec<PathBuf>>,
     /// Whether rules restrict reading, so that hard links matter.
     watched: bool,
+    /// Number of paths that may still be looked at.
+    looks: Cell<usize>,
 }
 
 impl<'a> Reach<'a> {
@@ -48,6 +54,7 @@ impl<'a> Reach<'a> {
             home,
             directories: Some(vec![cwd.to_owned()]),
             watched,
+            looks: Cell::new(LOOKS),
         };
         for part in parts {
             let moves = part
@@ -163,6 +170,10 @@ impl<'a> Reach<'a> {
 
     /// Returns where a text within a word leads, from each directory.
     fn places(&self, word: &Word, text: &str) -> Option<Vec<PathBuf>> {
+        let paths = self.directories.as_ref().map_or(1, Vec::len);
+        let left = self.looks.get().checked_sub(paths);
+        self.looks.set(left.unwrap_or_default());
+        left?;
         self.real(word, &self.paths(word, text)?)
     }
 

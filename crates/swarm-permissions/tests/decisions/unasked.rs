@@ -128,6 +128,17 @@ fn a_line_that_changes_the_directory_very_often_is_decided_at_once() {
         let command = format!("{moves}cat a");
         bash(Default, &RuleSet::default(), "ask", &command);
     }
+    let words = " docs/a".repeat(2_000);
+    bash(
+        Default,
+        &RuleSet::default(),
+        "allow",
+        &format!("cat{words}"),
+    );
+    let command = format!("{}cat{words}", "cd docs; ".repeat(6));
+    bash(Default, &RuleSet::default(), "ask", &command);
+    let options = format!("ls -{}", "a".repeat(20_000));
+    bash(Default, &RuleSet::default(), "ask", &options);
 }
 
 #[test]

@@ -84,7 +84,10 @@ impl Launcher {
             // It may yet start the command, so no other helper does. It sees that nobody waits.
             drop(report);
             self.forget(&helper);
-            return Err(helper.failure(error));
+            let why = helper.failure(error);
+            return Err(io::Error::other(format!(
+                "{why}; the command may have begun"
+            )));
         }
         LaunchedCommand::new(decode_answer(answer)?, report, &helper.has_ended)
     }

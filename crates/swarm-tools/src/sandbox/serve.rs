@@ -30,6 +30,8 @@ async fn serve() -> io::Result<()> {
     let mut channel = asynchronous(input_channel()?)?;
     let commands = TaskTracker::new();
     let served = start_requested(&mut channel, &commands).await;
+    // After an error, the agent gets another helper.
+    drop(channel);
     // The agent may have given up in the middle of a request, but still waits for earlier commands.
     commands.close();
     commands.wait().await;

@@ -322,7 +322,7 @@ impl Serving<'_> {
     async fn join_again(&mut self) -> Result<bool> {
         let node = self.node;
         let text = format!(
-            "the hub was not reached for too long: joining again; a member that does not reach it \
+            "the node's lease was not renewed in time: joining again; a member that cannot renew its \
              either parks, and `swarm spawn NAME --on {}` continues it",
             node.name
         );
@@ -335,10 +335,19 @@ impl Serving<'_> {
                     joined = &mut joining => break joined?,
                     Some(()) = self.running.next() => {}
                     Some(()) = self.finishing.next() => {}
+                    Some(member) = self.ends.next() => {
+                        self.watched.remove(&member);
+                        let stopping = node.stop_work_of_lost(member);
+                        self.finishing.push(stopping.boxed_local());
+                    }
                 }
             }
         };
         let Some((report, lease)) = joined else {
+            let now = node.slots.lock().members.clone();
+            self.part_with_gone(&before, &now);
+            let stopped = async { while self.finishing.next().await.is_some() {} };
+            drop(timeout_at(Instant::now() + LAST_MOMENT, stopped).await);
             return Ok(false);
         };
         (self.report, self.lease) = (report, lease);
