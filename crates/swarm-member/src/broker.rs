@@ -47,8 +47,11 @@ impl PermissionBroker {
     ) -> Result<PermissionOutcome, StoreError> {
         let mut wake = self.wake(team);
         let open = open_request(&self.mail.context, team, request, self.timeout).await?;
-        let (waiting, detail) = waiting_for(&open.record);
-        self.reporter.state(waiting, Some(detail));
+        // If the lead was lost meanwhile, the member shows that until its call has ended.
+        if !is_ending(self.reporter.current_state()) {
+            let (waiting, detail) = waiting_for(&open.record);
+            self.reporter.state(waiting, Some(detail));
+        }
         let (name, what) = (&self.mail.context.name, &open.request.description);
         let message = format!("{name} needs your permission: {what}");
         self.mail
@@ -107,6 +110,10 @@ pub(crate) async fn waiting_state(context: &MemberContext) -> Option<(MemberStat
 fn is_waiting(state: MemberState) -> bool {
     use MemberState::{WaitingPermission, WaitingPlan};
     matches!(state, WaitingPermission | WaitingPlan)
+}
+
+fn is_ending(state: MemberState) -> bool {
+    matches!(state, MemberState::Parked | MemberState::Stopping)
 }
 
 #[async_trait]
