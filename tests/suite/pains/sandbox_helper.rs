@@ -7,15 +7,25 @@ use rustix::process::{Pid, Signal, kill_process};
 use swarm_os::process::{ProcessStat, command_line, pids};
 use swarm_protocol::{SandboxKind, SandboxUse};
 use swarm_tests::{DEADLINE, wait_until};
+use swarm_tools::ToolContext;
 
 use super::guards::{Repository, bash, kernel_has_none};
 use super::sandbox::in_main_checkout;
 
-/// Returns the helpers that start commands for this process.
-fn helpers() -> Vec<Pid> {
+/// Returns the namespace of mounts of an agent's commands, which its helper has joined: other tests
+/// of this process have helpers too.
+async fn namespace(ctx: &ToolContext) -> String {
+    bash("readlink /proc/self/ns/mnt", ctx).await.content
+}
+
+/// Returns the helpers that start commands for this process in a namespace.
+fn helpers(namespace: &str) -> Vec<Pid> {
     let is_helper = |pid: &u32| {
         let is_child = ProcessStat::of(*pid).is_some_and(|stat| stat.parent == id().cast_signed());
-        is_child && command_line(pid.cast_signed()).contains(" --serve ")
+        let joined = std::fs::read_link(format!("/proc/{pid}/ns/mnt"));
+        is_child
+            && joined.is_ok_and(|joined| joined.to_str() == Some(namespace))
+            && command_line(pid.cast_signed()).contains(" --serve ")
     };
     let found = pids().into_iter().filter(is_helper);
     found
@@ -30,6 +40,7 @@ async fn commands_get_their_own_files_and_keep_their_exit_status() {
     let Some(ctx) = in_main_checkout(&repository) else {
         return;
     };
+    let namespace = namespace(&ctx).await;
     let mut outside = ctx.clone();
     Arc::make_mut(&mut outside.guards).sandbox = SandboxUse::Off;
     let list = "echo $(ls /proc/self/fd)";
@@ -45,9 +56,9 @@ async fn commands_get_their_own_files_and_keep_their_exit_status() {
     let moved = bash("mkdir -p new && cd new", &ctx).await;
     assert!(!moved.is_error, "{}", moved.content);
     assert!(bash("pwd", &ctx).await.content.ends_with("/new"));
-    assert_eq!(helpers().len(), 1);
+    assert_eq!(helpers(&namespace).len(), 1);
     drop((ctx, outside));
-    let gone = || helpers().is_empty().then_some(());
+    let gone = || helpers(&namespace).is_empty().then_some(());
     wait_until("the helper has ended", DEADLINE, gone).unwrap();
 }
 
@@ -61,7 +72,6 @@ async fn with_landlock_no_helper_is_shared() {
     Arc::make_mut(&mut ctx.guards).backend = Some(SandboxKind::Landlock);
     let parent = bash("echo $PPID", &ctx).await.content;
     assert_eq!(parent, id().to_string());
-    assert!(helpers().is_empty());
 }
 
 #[tokio::test]
@@ -70,49 +80,54 @@ async fn a_helper_that_was_stopped_ends_with_its_agent() {
     let Some(ctx) = in_main_checkout(&repository) else {
         return;
     };
-    assert_eq!(bash("echo ok", &ctx).await.content, "ok");
-    let [helper] = helpers()[..] else {
-        panic!("{:?}", helpers());
+    let namespace = namespace(&ctx).await;
+    let [helper] = helpers(&namespace)[..] else {
+        panic!("{:?}", helpers(&namespace));
     };
     kill_process(helper, Signal::STOP).unwrap();
     drop(ctx);
-    let gone = || helpers().is_empty().then_some(());
+    let gone = || helpers(&namespace).is_empty().then_some(());
     wait_until("the helper has ended", DEADLINE, gone).unwrap();
 }
 
 // Another thread reaps while this one waits.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_helper_that_was_killed_is_replaced_and_no_zombie_remains() {
-    // As in a lead and a teammate: orphans become children of this process.
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    // As in a lead and a teammate: orphans become children of this process. Not if they may be those
+    // of other tests.
+    if std::env::var_os("NEXTEST").is_some() {
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    }
     let repository = Repository::new();
     let Some(ctx) = in_main_checkout(&repository) else {
         return;
     };
+    let namespace = namespace(&ctx).await;
     // A number that no other test uses.
     let sleeper = format!("sleep {}", 100_000 + id());
-    let begun = ctx.cwd.join("begun");
+    let line = format!("exec {sleeper}");
     let kill = tokio::task::spawn_blocking(move || {
-        let begun = || std::fs::remove_file(&begun).ok();
-        wait_until("the command runs", DEADLINE, begun).unwrap();
-        for helper in helpers() {
-            kill_process(helper, Signal::KILL).unwrap();
+        let running = || {
+            let mut all = pids().into_iter().map(u32::cast_signed);
+            all.find(|pid| command_line(*pid) == sleeper)
+        };
+        let command = wait_until("the command runs", DEADLINE, running).unwrap();
+        let helpers = helpers(&namespace);
+        for helper in &helpers {
+            kill_process(*helper, Signal::KILL).unwrap();
         }
+        let helpers = helpers.into_iter().map(|pid| pid.as_raw_nonzero().get());
+        helpers.chain([command]).collect::<Vec<_>>()
     });
-    let cut = bash(&format!("touch begun; exec {sleeper}"), &ctx).await;
-    kill.await.unwrap();
+    let cut = bash(&line, &ctx).await;
+    let ended = kill.await.unwrap();
+    assert_eq!(ended.len(), 2);
     assert!(cut.content.contains("Cannot wait"), "{}", cut.content);
-    let gone = || {
-        let mut all = pids().into_iter();
-        (!all.any(|pid| command_line(pid.cast_signed()) == sleeper)).then_some(())
-    };
-    wait_until("the command is gone", DEADLINE, gone).unwrap();
     assert_eq!(bash("echo ok", &ctx).await.content, "ok");
     let reaped = || {
-        let own = id().cast_signed();
-        let is_zombie = |stat: ProcessStat| stat.parent == own && stat.has_ended();
-        let mut all = pids().into_iter().filter_map(ProcessStat::of);
-        (!all.any(is_zombie)).then_some(())
+        let mut all = ended.iter();
+        let exists = |pid: &i32| ProcessStat::of(pid.cast_unsigned()).is_some();
+        (!all.any(exists)).then_some(())
     };
     wait_until("the command and its helper are reaped", DEADLINE, reaped).unwrap();
 }
