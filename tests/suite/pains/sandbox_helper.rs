@@ -74,7 +74,8 @@ async fn with_landlock_no_helper_is_shared() {
     assert_eq!(parent, id().to_string());
 }
 
-#[tokio::test]
+// As above.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_helper_that_was_stopped_ends_with_its_agent() {
     let repository = Repository::new();
     let Some(ctx) = in_main_checkout(&repository) else {
