@@ -124,12 +124,13 @@ impl Output {
     /// Prints colored text to stdout. Colors in foreign text were already removed; other control
     /// sequences are removed here.
     pub(crate) fn drawn(self, text: &str) -> Result<()> {
-        let shown = if self.theme.color {
+        let mut shown = if self.theme.color {
             colored(text)
         } else {
             plain(text)
         };
-        self.piece(&format!("{shown}\n"))
+        shown.push('\n');
+        self.piece(&shown)
     }
 
     /// Prints text to stdout unchanged: scripts, pages and sanitized text.

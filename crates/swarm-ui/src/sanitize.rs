@@ -49,11 +49,20 @@ pub fn clean_text(text: &str) -> String {
     }
 }
 
+/// Number of bytes that are compared at once.
+const BLOCK: usize = 32;
+
 /// Returns the length of the leading printable ASCII, line breaks and tabs.
 fn plain_length(text: &str) -> usize {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-    let other = text.bytes().position(|byte| !is_plain(&byte));
-    other.unwrap_or(text.len())
+    let bytes = text.as_bytes();
+    // Without an exit in the middle of a block, all of its bytes are compared at once.
+    let blocks = bytes.chunks_exact(BLOCK);
+    let plain =
+        blocks.take_while(|block| block.iter().fold(true, |all, byte| all & is_plain(byte)));
+    let start = plain.count() * BLOCK;
+    let other = bytes[start..].iter().position(|byte| !is_plain(byte));
+    other.map_or(text.len(), |other| start + other)
 }
 
 /// Returns the length of the control sequence (`ESC [ … letter`, as for colours) at the start of
@@ -134,6 +143,17 @@ mod tests {
             ("\u{1b}[", "␛["),
         ] {
             assert_eq!(clean_text(given), shown, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_control_character_is_found_at_every_position() {
+        for before in 0..3 * BLOCK {
+            for after in 0..BLOCK {
+                let (before, after) = ("x".repeat(before), "y".repeat(after));
+                let clean = clean_text(&format!("{before}\u{7}{after}"));
+                assert_eq!(clean, format!("{before}␇{after}"));
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Tables for `status`, `task list` and similar commands.
 
 use std::borrow::Cow;
+use std::iter::repeat_n;
 use std::ops::Range;
 
 use swarm_protocol::{Color, MemberState};
@@ -251,7 +252,7 @@ impl Table {
                 blank += width + GAP;
                 continue;
             }
-            line.push_str(&" ".repeat(blank + before));
+            line.extend(repeat_n(' ', blank + before));
             match field.style.filter(|_| theme.color) {
                 Some(style) => line.push_str(&paint(theme, style, &text)),
                 None => line.push_str(&text),
