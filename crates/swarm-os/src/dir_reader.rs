@@ -1,6 +1,6 @@
 //! Reads several files of one directory through one open descriptor.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd as _;
@@ -54,28 +54,28 @@ impl DirReader {
         }))
     }
 
-    /// Returns the names of all entries. Call it once: the kernel continues a second listing where
-    /// the first one stopped.
+    /// Returns what `pick` makes of the names of the entries. Call it once: the kernel continues a
+    /// second listing where the first one stopped.
     ///
     /// # Errors
     /// [`OsError::Io`] if the directory cannot be read completely.
-    pub fn names(&self) -> Result<Vec<OsString>, OsError> {
+    pub fn pick_names<T>(&self, pick: impl Fn(&OsStr) -> Option<T>) -> Result<Vec<T>, OsError> {
         let mut buffer = vec![MaybeUninit::uninit(); ENTRY_BUFFER_BYTES];
         let mut listing = RawDir::new(self.opened.as_fd(), &mut buffer);
-        let mut names = Vec::new();
+        let mut picked = Vec::new();
         while let Some(entry) = listing.next() {
             match entry {
                 Ok(entry) => {
                     let name = entry.file_name().to_bytes();
                     if name != b"." && name != b".." {
-                        names.push(OsStr::from_bytes(name).to_owned());
+                        picked.extend(pick(OsStr::from_bytes(name)));
                     }
                 }
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(OsError::io(&self.path, "list", error)),
             }
         }
-        Ok(names)
+        Ok(picked)
     }
 
     /// Reads a file of this directory, like [`read_optional`].
@@ -101,11 +101,19 @@ impl DirReader {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
     use crate::{create_private_file, replace_alone};
+
+    fn names(reader: &DirReader) -> Vec<OsString> {
+        let named = reader.pick_names(|name| Some(name.to_owned()));
+        let mut names = named.unwrap();
+        names.sort();
+        names
+    }
 
     #[test]
     fn reads_files_by_name_and_reports_whole_paths_in_errors() {
@@ -117,9 +125,7 @@ mod tests {
         replace_alone(&path.join("c"), b"outer").unwrap();
         symlink(path.join("c"), path.join("d")).unwrap();
         let reader = DirReader::open(path.clone()).unwrap().unwrap();
-        let mut names = reader.names().unwrap();
-        names.sort();
-        assert_eq!(names, ["a", "c", "d"]);
+        assert_eq!(names(&reader), ["a", "c", "d"]);
         let read = |name: &str| reader.read(name).map(Option::unwrap_or_default);
         assert_eq!(read("c").unwrap(), b"outer");
         assert_eq!(read("a/b").unwrap(), b"inner");
@@ -163,9 +169,7 @@ mod tests {
         let reader = DirReader::open(directory.path().to_owned())
             .unwrap()
             .unwrap();
-        let mut names = reader.names().unwrap();
-        names.sort();
         created.sort();
-        assert_eq!(names, created);
+        assert_eq!(names(&reader), created);
     }
 }

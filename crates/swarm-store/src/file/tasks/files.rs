@@ -1,5 +1,6 @@
 //! Reading and locking task files.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use swarm_os::{DirReader, LockGuard, OsError};
@@ -95,18 +96,17 @@ impl FileTeam {
     /// Reads the whole directory.
     pub(crate) fn read_all_tasks(&self) -> Result<TaskList> {
         let listed = DirReader::open(self.at.tasks().to_owned());
-        let listed =
-            listed.and_then(|directory| directory.map(|it| Ok((it.names()?, it))).transpose());
-        let (names, directory) = match listed {
+        let listed = listed.and_then(|directory| {
+            directory
+                .map(|it| Ok((it.pick_names(id_in)?, it)))
+                .transpose()
+        });
+        let (mut ids, directory) = match listed {
             Ok(Some(listed)) => listed,
             Ok(None) | Err(_) if !self.exists() => return Err(self.not_found()),
             Ok(None) => return Ok(TaskList::default()),
             Err(error) => return Err(error.into()),
         };
-        let mut ids: Vec<TaskId> = names
-            .iter()
-            .filter_map(|name| id_of(Path::new(name)))
-            .collect();
         ids.sort_unstable();
         let parts: Vec<&[TaskId]> = ids.chunks(FILES_PER_THREAD).collect();
         let read = swarm_os::in_parallel(&parts, |ids| self.read_tasks(&directory, ids));
@@ -160,10 +160,8 @@ impl FileTeam {
     /// Returns the highest number among the file names.
     pub(super) fn highest_number(&self) -> Result<u64> {
         let names = swarm_os::names_in(self.at.tasks())?.unwrap_or_default();
-        let numbers = names
-            .iter()
-            .filter_map(|name| id_of(Path::new(name)))
-            .map(TaskId::number);
+        let numbers = names.iter().filter_map(|name| id_in(name));
+        let numbers = numbers.map(TaskId::number);
         Ok(numbers.max().unwrap_or(0))
     }
 }
@@ -182,9 +180,14 @@ fn parse(id: TaskId, bytes: &[u8]) -> Result<Task, String> {
     }
 }
 
-/// Returns the task ID of a file name.
+/// Returns the task ID of a file.
 pub(super) fn id_of(path: &Path) -> Option<TaskId> {
-    let stem = path.file_name()?.to_str()?.strip_suffix(".json")?;
+    id_in(path.file_name()?)
+}
+
+/// Returns the task ID in a file name.
+fn id_in(name: &OsStr) -> Option<TaskId> {
+    let stem = name.to_str()?.strip_suffix(".json")?;
     // `#7` reads as a task id, too, but is not the name of its file.
     stem.parse().ok().filter(|_| !stem.starts_with('#'))
 }
