@@ -60,14 +60,22 @@ impl ProcessStat {
         let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
         // The kernel writes the complete line into a sufficiently large buffer.
         let read = file.read(&mut line).ok()?;
-        Self::parse(&String::from_utf8_lossy(&line[..read]))
+        match str::from_utf8(&line[..read]) {
+            Ok(line) => Self::parse(line),
+            // The name may be in another encoding.
+            Err(_) => Self::parse(&String::from_utf8_lossy(&line[..read])),
+        }
     }
 
     /// Parses a line in the format of `proc_pid_stat(5)`. The program name is in parentheses and
     /// may contain any character, so fields are counted from the last parenthesis.
     pub fn parse(line: &str) -> Option<Self> {
         let (head, rest) = line.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().take(FIELDS).collect();
+        let mut fields = [""; FIELDS];
+        let found = rest.split_ascii_whitespace();
+        for (field, found) in fields.iter_mut().zip(found) {
+            *field = found;
+        }
         let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
         let flags = fields.get(6)?.parse::<u32>().ok()?;
         Some(Self {
