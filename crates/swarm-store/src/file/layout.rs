@@ -97,6 +97,17 @@ impl TeamLayout {
         &self.directory
     }
 
+    /// Joins names to the directory in one allocation, for the files that a view of the team opens
+    /// for each member.
+    fn below<const N: usize>(&self, names: [&str; N]) -> PathBuf {
+        let names_length: usize = names.iter().map(|name| 1 + name.len()).sum();
+        let length = self.directory.as_os_str().len() + names_length;
+        let mut path = PathBuf::with_capacity(length);
+        path.push(&self.directory);
+        path.extend(names);
+        path
+    }
+
     pub(crate) fn config(&self) -> PathBuf {
         self.directory.join("config.json")
     }
@@ -106,7 +117,7 @@ impl TeamLayout {
     }
 
     pub(crate) fn inbox(&self, name: &MemberName) -> PathBuf {
-        self.inboxes().join(format!("{name}.json"))
+        self.below(["inboxes", &format!("{name}.json")])
     }
 
     /// The directory of files that only swarm uses.
@@ -174,11 +185,11 @@ impl TeamLayout {
     }
 
     pub(crate) fn member(&self, name: &MemberName) -> PathBuf {
-        self.members().join(name.as_str())
+        self.below(["swarm", "members", name.as_str()])
     }
 
     pub(crate) fn life(&self, name: &MemberName) -> PathBuf {
-        self.member(name).join("life")
+        self.below(["swarm", "members", name.as_str(), "life"])
     }
 
     pub(crate) fn hello(&self, name: &MemberName) -> PathBuf {
@@ -195,11 +206,11 @@ impl TeamLayout {
     }
 
     pub(crate) fn state(&self, name: &MemberName) -> PathBuf {
-        self.member(name).join("state.json")
+        self.below(["swarm", "members", name.as_str(), "state.json"])
     }
 
     pub(crate) fn paused(&self, name: &MemberName) -> PathBuf {
-        self.member(name).join("paused")
+        self.below(["swarm", "members", name.as_str(), "paused"])
     }
 
     /// The state before a reservation, needed to undo it.

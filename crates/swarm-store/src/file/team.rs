@@ -12,7 +12,7 @@ use crate::file::hub_file;
 use crate::file::layout::TeamLayout;
 use crate::file::store::FileStore;
 use crate::reconcile::is_outdated;
-use crate::{MemberView, Orders, ReconcileReport, Result, StoreError, TeamDamage, TeamView};
+use crate::{Orders, ReconcileReport, Result, StoreError, TeamDamage, TeamView};
 
 /// The handle of a team, which need not exist. Each subject's operations are in a module of their
 /// own.
@@ -103,10 +103,11 @@ impl FileTeam {
 
     pub(crate) fn view(&self) -> Result<TeamView> {
         let config = self.config()?;
-        let members = config.members.iter();
-        let members: Vec<MemberView> = members
-            .map(|member| self.view_of(&config, member))
-            .collect::<Result<_>>()?;
+        // The views are large: a list that grew would be copied several times.
+        let mut members = Vec::with_capacity(config.members.len());
+        for member in &config.members {
+            members.push(self.view_of(&config, member)?);
+        }
         let last_life = |name: &MemberName| self.life_record(name);
         let is_outdated = is_outdated(&config, &members, self.now(), last_life)?;
         Ok(TeamView {
