@@ -48,6 +48,14 @@ impl Machines {
         Some(machines)
     }
 
+    /// The project of the first machine is a repository with the file `song.txt`.
+    pub(crate) fn with_repository(second: World) -> Option<Self> {
+        let machines = Self::start(second)?;
+        machines.first.write("project/song.txt", "one\n");
+        machines.first.commit_project();
+        Some(machines)
+    }
+
     /// Both machines have a clone of a repository and have joined the team.
     pub(crate) fn with_clones(api: &FakeApi) -> Option<Self> {
         let (first, second) = (world().with_api(api), world().with_api(api));

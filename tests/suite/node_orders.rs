@@ -26,12 +26,10 @@ fn world_with_silent_teammate(scratch: &World) -> World {
 fn a_second_spawn_of_a_name_is_refused_before_its_repository_is_looked_at() {
     let (scratch, api) = (world(), says_done());
     let silent = world_with_silent_teammate(&scratch).with_api(&api);
-    let Some(machines) = Machines::start(silent) else {
+    let Some(machines) = Machines::with_repository(silent) else {
         return;
     };
     let first = &machines.first;
-    first.write("project/song.txt", "one\n");
-    first.commit_project();
     let node = machines.node(&["--slots", "2"]);
     let words = spawn_args("bob", "headless", &["--on", "box", "--json"]);
     let spawning = first.start(&words);

@@ -30,12 +30,10 @@ fn failures(second: &World) -> Vec<u64> {
 #[test]
 fn a_node_waits_before_it_handles_a_worktree_again_for_which_git_failed() {
     let api = says_done();
-    let Some(machines) = Machines::start(world_with_broken_git().with_api(&api)) else {
+    let Some(machines) = Machines::with_repository(world_with_broken_git().with_api(&api)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);
-    first.write("project/song.txt", "one\n");
-    first.commit_project();
     let node = machines.node(&[]);
     let tree = worktree_on_box(first, "bob");
     let broken = second.program("broken");
@@ -64,12 +62,10 @@ fn a_node_waits_before_it_handles_a_worktree_again_for_which_git_failed() {
 #[test]
 fn a_restarted_node_removes_a_worktree_that_was_in_use() {
     let api = says_done();
-    let Some(machines) = Machines::start(world().with_api(&api)) else {
+    let Some(machines) = Machines::with_repository(world().with_api(&api)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);
-    first.write("project/song.txt", "one\n");
-    first.commit_project();
     let node = machines.node(&[]);
     let tree = worktree_on_box(first, "bob");
     let mut shell = second.command("sleep");
@@ -92,12 +88,10 @@ fn a_restarted_node_removes_a_worktree_that_was_in_use() {
 #[test]
 fn a_kept_worktree_is_named_whenever_its_member_leaves() {
     let api = says_done();
-    let Some(machines) = Machines::start(world().with_api(&api)) else {
+    let Some(machines) = Machines::with_repository(world().with_api(&api)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);
-    first.write("project/song.txt", "one\n");
-    first.commit_project();
     let node = machines.node(&[]);
     let tree = worktree_on_box(first, "bob");
     commit(second, &tree, "new.txt", "new\n");

@@ -162,11 +162,10 @@ pub(crate) fn worktree_on_box(first: &World, name: &str) -> PathBuf {
 #[test]
 fn an_unchanged_worktree_is_removed_from_the_node_when_its_member_leaves() {
     let api = says_done();
-    let Some(machines) = Machines::start(world().with_api(&api)) else {
+    let Some(machines) = Machines::with_repository(world().with_api(&api)) else {
         return;
     };
     let first = &machines.first;
-    first.write("project/song.txt", "one\n");
     first.write("project/.gitignore", "*.csv\n");
     first.commit_project();
     let node = machines.node(&["--slots", "3"]);
@@ -217,12 +216,10 @@ fn a_node_serves_other_teams_after_one_was_deleted() {
 #[test]
 fn a_node_takes_orders_while_git_removes_a_worktree() {
     let api = says_done();
-    let Some(machines) = Machines::start(world_with_slow_git().with_api(&api)) else {
+    let Some(machines) = Machines::with_repository(world_with_slow_git().with_api(&api)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);
-    first.write("project/song.txt", "one\n");
-    first.commit_project();
     let node = machines.node(&["--slots", "2"]);
     let [bob, carl] = ["bob", "carl"].map(|name| worktree_on_box(first, name));
     first.swarm(&["shutdown", "bob"]).ok();
@@ -294,12 +291,10 @@ fn a_node_serves_other_teams_while_one_cannot_be_looked_at() {
 #[test]
 fn a_worktree_whose_work_was_merged_elsewhere_is_removed_from_the_node() {
     let api = says_done();
-    let Some(machines) = Machines::start(world().with_api(&api)) else {
+    let Some(machines) = Machines::with_repository(world().with_api(&api)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);
-    first.write("project/song.txt", "one\n");
-    first.commit_project();
     let node = machines.node(&[]);
     let tree = worktree_on_box(first, "bob");
     commit(second, &tree, "new.txt", "new\n");
@@ -316,12 +311,10 @@ fn a_worktree_whose_work_was_merged_elsewhere_is_removed_from_the_node() {
 #[test]
 fn work_that_is_merged_after_its_member_has_left_is_removed_from_the_node() {
     let api = says_done();
-    let Some(machines) = Machines::start(world().with_api(&api)) else {
+    let Some(machines) = Machines::with_repository(world().with_api(&api)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);
-    first.write("project/song.txt", "one\n");
-    first.commit_project();
     let node = machines.node(&["--slots", "2"]);
     let [bob, carl] = ["bob", "carl"].map(|name| worktree_on_box(first, name));
     for (name, tree) in [("bob", &bob), ("carl", &carl)] {
@@ -369,12 +362,10 @@ fn work_that_is_merged_after_its_member_has_left_is_removed_from_the_node() {
 #[test]
 fn a_repository_comes_to_the_node_and_the_work_goes_back() {
     let api = says_done();
-    let Some(machines) = Machines::start(world().with_api(&api)) else {
+    let Some(machines) = Machines::with_repository(world().with_api(&api)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);
-    first.write("project/song.txt", "one\ntwo\n");
-    first.commit_project();
     let node = machines.node(&["--slots", "2"]);
     let own = second.root().join("swarm/node/repositories");
     let spawn = |name| {
