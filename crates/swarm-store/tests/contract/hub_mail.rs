@@ -1,10 +1,13 @@
 //! Mail on a hub: what a reader is told, what it moves into its record, and what a sender asks for.
 
+use std::sync::Arc;
+
 use async_nats::jetstream;
 use async_nats::jetstream::stream::Stream;
 use futures::TryStreamExt as _;
 use serde_json::json;
 use swarm_os::DirectoryWatcher;
+use swarm_protocol::MessageId;
 use swarm_store::{BlockOn as _, Draft, Team, Topic};
 use tokio::runtime::Builder;
 
@@ -28,19 +31,31 @@ fn on_stream<T>(url: &str, work: impl AsyncFnOnce(Stream<()>) -> T) -> T {
     })
 }
 
-#[test]
-fn messages_that_a_killed_process_has_left_behind_the_record_are_removed_by_their_reader() {
+/// Two processes of a team with alice: one that sends to her and one that reads. Returns `None` if no
+/// server is installed, and says so.
+fn sender_and_reader() -> Option<(Scene, [Arc<dyn Team>; 2])> {
     if has_no_server() {
-        return;
+        return None;
     }
     let scene = Scene::new();
-    let (sender, reader) = (crew(&scene.here), crew(&scene.here));
-    let (url, alice) = (scene.server.url(), name("alice"));
-    join(&*sender, "alice");
-    let send = |text: &str| {
-        let sent = sender.send(&alice, Draft::person(text));
-        sent.block_on().unwrap()
+    let both = [crew(&scene.here), crew(&scene.here)];
+    join(&*both[0], "alice");
+    Some((scene, both))
+}
+
+fn send_to_alice(sender: &dyn Team, text: &str) -> MessageId {
+    let alice = name("alice");
+    let sent = sender.send(&alice, Draft::person(text));
+    sent.block_on().unwrap()
+}
+
+#[test]
+fn messages_that_a_killed_process_has_left_behind_the_record_are_removed_by_their_reader() {
+    let Some((scene, [sender, reader])) = sender_and_reader() else {
+        return;
     };
+    let (url, alice) = (scene.server.url(), name("alice"));
+    let send = |text: &str| send_to_alice(&*sender, text);
     let is_empty = || subjects(&url, "swarm.crew.log.inbox.alice.*").is_empty();
     sender.ack(&alice, &[send("one")]).block_on().unwrap();
     wait_for(|| is_empty().then_some(()));
@@ -90,17 +105,11 @@ fn messages_leave_the_log_when_the_record_of_the_inbox_has_them() {
 fn messages_are_moved_into_the_record_without_being_read_again() {
     // More than an acknowledgement leaves in the log.
     const MESSAGES: usize = 70;
-    if has_no_server() {
+    let Some((scene, [sender, reader])) = sender_and_reader() else {
         return;
-    }
-    let scene = Scene::new();
-    let (sender, reader) = (crew(&scene.here), crew(&scene.here));
-    let (url, alice) = (scene.server.url(), name("alice"));
-    join(&*sender, "alice");
-    let send = |number: usize| {
-        let sent = sender.send(&alice, Draft::person(number.to_string()));
-        sent.block_on().unwrap()
     };
+    let (url, alice) = (scene.server.url(), name("alice"));
+    let send = |number: usize| send_to_alice(&*sender, &number.to_string());
     let _watched = reader.watch(&DirectoryWatcher::new(), &Topic::Mail(alice.clone()));
     let unread = || reader.take_unread(&alice).block_on().unwrap();
     wait_for(|| (consumers(&url).len() == 1).then_some(()));
