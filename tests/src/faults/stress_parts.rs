@@ -184,27 +184,15 @@ fn tasks(programs: &Programs, seed: Seed) -> String {
 }
 
 fn kill(programs: &Programs, _seed: Seed) -> String {
-    let mut told = Report::default();
-    for operation in Operation::ALL {
-        let Some(points) = points(programs, operation) else {
-            return "skipped: nothing can be traced here".to_owned();
-        };
-        let tries: Vec<_> = points
-            .into_iter()
-            .map(|point| (point, InjectedFault::Kill))
-            .collect();
-        told += tried(programs, operation, &tries);
-    }
-    format!("{} operations, {told:?}", Operation::ALL.len())
-}
-
-fn tried(programs: &Programs, operation: Operation, tries: &[(Point, InjectedFault)]) -> Report {
-    let report = Trial::of(operation).at_each(programs, tries);
-    eprintln!("  {operation:?}: {report:?}");
-    report
+    at_each_call(programs, |_| vec![InjectedFault::Kill])
 }
 
 fn errors(programs: &Programs, _seed: Seed) -> String {
+    at_each_call(programs, InjectedFault::errors_at)
+}
+
+/// Tries each operation with these faults at each of its system calls.
+fn at_each_call(programs: &Programs, faults_at: impl Fn(&Point) -> Vec<InjectedFault>) -> String {
     let mut told = Report::default();
     let mut failed = Vec::new();
     for operation in Operation::ALL {
@@ -214,15 +202,17 @@ fn errors(programs: &Programs, _seed: Seed) -> String {
         let tries: Vec<_> = points
             .iter()
             .flat_map(|point| {
-                let errors = InjectedFault::errors_at(point).into_iter();
-                errors.map(|error| (point.clone(), error))
+                let faults = faults_at(point).into_iter();
+                faults.map(|fault| (point.clone(), fault))
             })
             .collect();
-        let report = std::panic::catch_unwind(|| tried(programs, operation, &tries));
-        match report {
-            Ok(report) => told += report,
-            Err(_) => failed.push(operation),
-        }
+        let trial = || Trial::of(operation).at_each(programs, &tries);
+        let Ok(report) = std::panic::catch_unwind(trial) else {
+            failed.push(operation);
+            continue;
+        };
+        eprintln!("  {operation:?}: {report:?}");
+        told += report;
     }
     assert!(failed.is_empty(), "{failed:?}");
     format!("{} operations, {told:?}", Operation::ALL.len())
