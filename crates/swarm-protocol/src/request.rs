@@ -118,7 +118,7 @@ pub struct RequestRecord {
     /// Rule or mode that requires approval.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Time of the request.
+    /// Time of the request, on a hub by the server's clock.
     pub asked_at: UnixMs,
     /// Time at which it is denied automatically; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -71,7 +71,7 @@ macro_rules! asynchronous_team {
             Event, Grant, Hello, InboxEntry, JournalEntry, LeadProcess, LifeRecord, Member,
             MemberName, MessageId, NewTask, PaneId, PauseMark, PermissionMode, PublishedBranch,
             RequestId, RequestKind, RequestRecord, RightsReport, RunBudget, SpawnId, StateReport,
-            Task, TaskId, TeamConfig, TeamName,
+            Task, TaskId, TeamConfig, TeamName, UnixMs,
         };
 
         use crate::operations::operations;
@@ -243,6 +243,7 @@ macro_rules! asynchronous_team {
                 -> Result<RequestRecord>;
             run withdraw_request(id: by(RequestId), why: given(Option<&'static str>))
                 -> Result<bool>;
+            run server_time() -> Result<UnixMs>;
             run requests() -> Result<RequestList>;
             run request(id: by(RequestId)) -> Result<RequestRecord>;
             run answer_request(id: by(RequestId), shown: perhaps(RequestKind), answer: lent(Answer),

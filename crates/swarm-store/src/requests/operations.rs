@@ -1,7 +1,7 @@
 //! Operations on the request queue.
 
 use async_trait::async_trait;
-use swarm_protocol::{Answer, AnsweredBy, Grant, RequestId, RequestKind, RequestRecord};
+use swarm_protocol::{Answer, AnsweredBy, Grant, RequestId, RequestKind, RequestRecord, UnixMs};
 
 use crate::{AnswerLookup, Draft, RequestList, Result, VerifyKey};
 
@@ -19,6 +19,10 @@ pub trait RequestQueue: Send + Sync {
         request: RequestRecord,
         notice: Option<Draft>,
     ) -> Result<RequestRecord>;
+
+    /// Returns the time by the clock that all processes of the team share: the server's, or that of
+    /// this machine. Requests have their times by it.
+    async fn server_time(&self) -> Result<UnixMs>;
 
     /// Returns the open and answered requests, oldest first.
     async fn requests(&self) -> Result<RequestList>;

@@ -106,6 +106,20 @@ fn an_order_expires_by_the_hubs_clock() {
 }
 
 #[test]
+fn requests_have_times_by_the_hubs_clock() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    for machine in early_and_late(&scene) {
+        let time = machine.server_time().block_on().unwrap();
+        // The server runs on this machine.
+        let differs = time.0.abs_diff(SystemClock.now().0);
+        assert!(differs < 60_000, "{time:?}");
+    }
+}
+
+#[test]
 fn machines_whose_clocks_differ_by_minutes_agree_on_who_is_alive_and_what_is_new() {
     if has_no_server() {
         return;

@@ -35,7 +35,8 @@ pub async fn open_request(
     request: PermissionRequest,
     timeout: impl Into<Option<Duration>>,
 ) -> Result<OpenRequest, StoreError> {
-    let now = context.clock.now();
+    // A person on another machine reads how long it waits.
+    let now = team.server_time().await?;
     let deadline = timeout.into().map(|timeout| {
         let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         UnixMs(now.0.saturating_add(timeout))

@@ -51,6 +51,19 @@ fn a_request_is_in_the_queue_and_mailed_to_the_lead() {
     assert_eq!(frame.input, call().input);
 }
 
+#[test]
+fn a_request_has_times_by_the_clock_that_the_team_shares() {
+    let (world, bob) = World::with_context("bob");
+    // In memory, it begins with the store.
+    let now = || world.files().server_time().block_on().unwrap();
+    let began = now();
+    let asked = open(&bob, &world, LONG).record;
+    assert!(
+        asked.asked_at >= began && asked.asked_at <= now(),
+        "{asked:?}"
+    );
+}
+
 #[tokio::test]
 async fn a_yes_lets_the_call_run_and_always_takes_the_suggestions_too() {
     let (world, bob) = World::with_context("bob");

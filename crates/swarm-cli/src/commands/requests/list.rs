@@ -1,7 +1,7 @@
 //! `swarm requests`: the pending requests.
 
 use serde_json::json;
-use swarm_protocol::{Event, RequestRecord, RequestState, TeamName};
+use swarm_protocol::{Event, RequestRecord, RequestState, TeamName, UnixMs};
 use swarm_store::{BlockOn as _, RequestList, StoreError, Team};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
@@ -33,15 +33,13 @@ pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<()> {
     }
     let (team, others) = app.team_and_others()?;
     let team = app.in_line(&team)?;
-    adopt(app, &*team)?;
-    let list = open_requests(&*team)?;
+    let (list, now) = open_requests_now(app, &*team)?;
     let open = list.requests;
     if app.out.json {
         app.out.json(&open)?;
     } else if open.is_empty() {
         app.out.say("no pending requests");
     } else {
-        let now = app.clock.now();
         let blocks: Vec<String> = open
             .iter()
             .map(|request| text::in_full(request, None, now, app.command_prefix()))
@@ -59,12 +57,11 @@ pub(in crate::commands) fn run(app: &App, args: &RequestsArgs) -> Result<()> {
 fn all(app: &App) -> Result<()> {
     let teams = app.all_teams()?;
     let (mut records, mut blocks) = (Vec::new(), Vec::new());
-    let now = app.clock.now();
     let mut damaged = Vec::new();
     for team in &teams {
         let files = app.store.team(team);
-        let list = match adopt(app, &*files).and_then(|()| Ok(open_requests(&*files)?)) {
-            Ok(list) => list,
+        let (list, now) = match open_requests_now(app, &*files) {
+            Ok(found) => found,
             Err(failure) => {
                 damaged.push(failure);
                 continue;
@@ -91,6 +88,13 @@ fn all(app: &App) -> Result<()> {
         app.out.data(&blocks.join("\n\n"))?;
     }
     Failure::worst(damaged).map_or(Ok(()), Err)
+}
+
+/// Returns the pending requests of a team, and the time by which theirs are given.
+fn open_requests_now(app: &App, team: &dyn Team) -> Result<(RequestList, UnixMs)> {
+    adopt(app, team)?;
+    let list = open_requests(team)?;
+    Ok((list, team.server_time().block_on()?))
 }
 
 /// Adds to the text of each request why its member ignored an answer. Without a readable journal
