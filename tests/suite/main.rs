@@ -15,6 +15,7 @@ mod faults;
 mod flow;
 mod hostile;
 mod hub;
+mod hub_disk;
 mod hub_failures;
 mod hub_limits;
 mod hub_merges;

@@ -2,8 +2,10 @@
 
 #![expect(clippy::panic, reason = "used by tests only: a panic fails the test")]
 
+mod disk;
 mod link;
 mod server;
 
+pub use disk::SmallDisk;
 pub use link::Link;
 pub use server::{NatsServer, has_server, wait_for};

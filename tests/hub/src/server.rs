@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
+use crate::disk::SmallDisk;
+
 /// Longest wait.
 const DEADLINE: Duration = Duration::from_mins(1);
 
@@ -17,8 +19,16 @@ const DEADLINE: Duration = Duration::from_mins(1);
 pub struct NatsServer {
     child: Child,
     port: u16,
+    start: Start,
+}
+
+/// How a server is started.
+#[derive(Debug)]
+struct Start {
     directory: PathBuf,
     more: Vec<String>,
+    /// Words before the name of the program.
+    prefix: Vec<String>,
 }
 
 impl NatsServer {
@@ -27,29 +37,37 @@ impl NatsServer {
     /// # Panics
     /// If it does not start; ask [`has_server`] first.
     pub fn start(directory: &Path, more: &[&str]) -> Self {
-        let more: Vec<String> = more.iter().map(|word| (*word).to_owned()).collect();
-        let (child, port) = launch(directory, "-1", &more);
-        Self {
-            child,
-            port,
+        Self::start_under(Vec::new(), directory, more)
+    }
+
+    fn start_under(prefix: Vec<String>, directory: &Path, more: &[&str]) -> Self {
+        let start = Start {
             directory: directory.to_owned(),
-            more,
-        }
+            more: more.iter().map(|word| (*word).to_owned()).collect(),
+            prefix,
+        };
+        let (child, port) = start.launch("-1");
+        Self { child, port, start }
+    }
+
+    /// Starts a server with its storage on a small disk, which may fill up.
+    ///
+    /// # Panics
+    /// As [`Self::start`].
+    pub fn on_disk(disk: &SmallDisk, directory: &Path) -> Self {
+        // By default, a server stays below the size of the disk.
+        let config = configured(directory, "jetstream { max_file_store: 1GB }\n");
+        let store = disk.mount_point().display().to_string();
+        let more = ["--config", &config, "--store_dir", &store];
+        Self::start_under(disk.prefix(), directory, &more)
     }
 
     /// Starts a server with a configuration file of this text.
     ///
     /// # Panics
     /// As [`Self::start`].
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "nobody reads the file while it is written"
-    )]
     pub fn with_config(directory: &Path, text: &str) -> Self {
-        let path = directory.join("nats.conf");
-        let written = fs::create_dir_all(directory).and_then(|()| fs::write(&path, text));
-        written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        Self::start(directory, &["--config", &path.display().to_string()])
+        Self::start(directory, &["--config", &configured(directory, text)])
     }
 
     /// Kills it and starts it again with the same port and files.
@@ -60,7 +78,7 @@ impl NatsServer {
 
     /// Starts it again after [`Self::stop`].
     pub fn resume(&mut self) {
-        (self.child, self.port) = launch(&self.directory, &self.port.to_string(), &self.more);
+        (self.child, self.port) = self.start.launch(&self.port.to_string());
     }
 
     /// Kills it.
@@ -112,27 +130,44 @@ pub fn has_server() -> bool {
     directories.any(|directory| directory.join("nats-server").is_file())
 }
 
-fn launch(directory: &Path, port: &str, more: &[String]) -> (Child, u16) {
-    let ports = directory.join("ports");
-    // There is none at the first start.
-    drop(fs::remove_dir_all(&ports));
-    fs::create_dir_all(&ports).unwrap_or_else(|error| panic!("{}: {error}", ports.display()));
-    let child = Command::new("nats-server")
-        .args(["--addr", "127.0.0.1", "--port", port, "--jetstream"])
-        .arg("--store_dir")
-        .arg(directory)
-        .arg("--ports_file_dir")
-        .arg(&ports)
-        .args(more)
-        .env("PATH", search_path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap_or_else(|error| panic!("nats-server: {error}"));
-    let port = wait_for(|| port_in(&ports));
-    wait_for(|| TcpStream::connect(("127.0.0.1", port)).ok());
-    (child, port)
+/// Writes a configuration file and returns its path.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nobody reads the file while it is written"
+)]
+fn configured(directory: &Path, text: &str) -> String {
+    let path = directory.join("nats.conf");
+    let written = fs::create_dir_all(directory).and_then(|()| fs::write(&path, text));
+    written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    path.display().to_string()
+}
+
+impl Start {
+    fn launch(&self, port: &str) -> (Child, u16) {
+        let ports = self.directory.join("ports");
+        // There is none at the first start.
+        drop(fs::remove_dir_all(&ports));
+        fs::create_dir_all(&ports).unwrap_or_else(|error| panic!("{}: {error}", ports.display()));
+        let program = "nats-server".to_owned();
+        let mut words = self.prefix.iter().chain([&program]);
+        let child = Command::new(words.next().unwrap_or(&program))
+            .args(words)
+            .args(["--addr", "127.0.0.1", "--port", port, "--jetstream"])
+            .arg("--store_dir")
+            .arg(&self.directory)
+            .arg("--ports_file_dir")
+            .arg(&ports)
+            .args(&self.more)
+            .env("PATH", search_path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("nats-server: {error}"));
+        let port = wait_for(|| port_in(&ports));
+        wait_for(|| TcpStream::connect(("127.0.0.1", port)).ok());
+        (child, port)
+    }
 }
 
 fn port_in(directory: &Path) -> Option<u16> {
