@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use serde_json::json;
-use swarm_hubkit::Link;
+use serde_json::{Value, json};
+use swarm_hubkit::{Link, NatsServer};
 use swarm_protocol::{SpawnId, SystemClock, TeamName};
 use swarm_store::{BlockOn as _, HubSettings, HubStore, TeamStore as _};
+use swarm_tests::fake_api::FakeApi;
 use swarm_tests::stage::{Running, World};
 
 use crate::machines::{Machines, hello_args, server_of};
@@ -150,48 +151,121 @@ fn a_spawn_with_replace_withdraws_an_order_that_no_node_has_taken() {
     machines.end();
 }
 
+/// Two teams on a hub. The second machine has joined `two` over a link, by which its node reaches the
+/// hub, and runs eve of `two`, who does not use it.
+struct TwoTeams {
+    first: World,
+    second: World,
+    link: Link,
+    node: Running,
+    /// The node reaches the hub as long as it runs.
+    _server: NatsServer,
+}
+
+impl TwoTeams {
+    /// Returns `None` if no server is installed, and says so. `prepare` is done before the node joins.
+    fn start(api: &FakeApi, prepare: impl FnOnce(&Link)) -> Option<Self> {
+        let (first, second) = (world(), world().with_api(api));
+        let server = server_of(&first, None)?;
+        let url = server.url();
+        first.swarm(&["team", "create", "two", "--hub", &url]).ok();
+        let link = Link::to(server.port());
+        let join = |url: &str| {
+            second.swarm(&["team", "join", "two", "--hub", url]).ok();
+        };
+        join(&url);
+        second.swarm(&hello_args("eve", &["--team", "two"])).ok();
+        join(&link.url());
+        prepare(&link);
+        let node = ["node", "join", &link.url(), "--name", "box", "--slots", "3"];
+        let teams = Self {
+            node: second.start(&node),
+            first,
+            second,
+            link,
+            _server: server,
+        };
+        teams.first.wait_until("the node has joined", || {
+            teams.nodes().as_array().is_some_and(|all| !all.is_empty())
+        });
+        Some(teams)
+    }
+
+    fn nodes(&self) -> Value {
+        let nodes = ["node", "list", "--json", "--team", "demo"];
+        self.first.swarm(&nodes).json()
+    }
+
+    /// Waits until the node has reported these members.
+    fn wait_for_members(&self, expected: &Value) {
+        let has_reported = || self.nodes()[0]["members"] == *expected;
+        self.first.wait_until("its members are known", has_reported);
+    }
+
+    /// Lets the node spawn a member of `demo`, which takes less time than a request that is not answered.
+    fn spawns_soon(&self, name: &str) {
+        let began = Instant::now();
+        let options = ["--on", "box", "--team", "demo"];
+        self.first.swarm(&hello_args(name, &options)).ok();
+        let took = began.elapsed();
+        assert!(self.link.has_lost());
+        assert!(took < UNANSWERED - Duration::from_secs(5), "{took:?}");
+    }
+
+    /// Drains the node, and ends everything.
+    fn end(self, members: &[(&str, &str)]) {
+        for (name, team) in members {
+            self.first.swarm(&["kill", name, "--team", team]).ok();
+        }
+        self.first.swarm(&["node", "drain", "box"]).ok();
+        self.node.wait().ok();
+        for machine in [&self.second, &self.first] {
+            wait_for_no_process(machine);
+        }
+    }
+}
+
+/// A request to a hub that does not answer ends after this time.
+const UNANSWERED: Duration = Duration::from_secs(20);
+
 #[test]
 fn a_node_takes_orders_at_once_although_another_team_does_not_answer() {
     let api = says_done();
-    let (first, second) = (world(), world().with_api(&api));
-    let Some(server) = server_of(&first, None) else {
+    let mute = |link: &Link| link.mute_after("swarm-two");
+    let Some(teams) = TwoTeams::start(&api, mute) else {
         return;
     };
-    let url = server.url();
-    first.swarm(&["team", "create", "two", "--hub", &url]).ok();
-    let link = Link::to(server.port());
-    let join = |team, url: &str| {
-        let words = ["team", "join", team, "--hub", url];
-        second.swarm(&words).ok();
+    teams.spawns_soon("bob");
+    teams.link.heal();
+    teams.wait_for_members(&json!(["bob@demo", "eve@two"]));
+    // It has answered since.
+    mute(&teams.link);
+    teams.spawns_soon("carl");
+    teams.link.heal();
+    teams.end(&[("bob", "demo"), ("carl", "demo"), ("eve", "two")]);
+}
+
+#[test]
+fn a_drained_node_does_not_wait_for_a_team_that_does_not_answer() {
+    let api = says_done();
+    let Some(teams) = TwoTeams::start(&api, |_| {}) else {
+        return;
     };
-    // Her link is another one than that of the node.
-    join("two", &url);
-    second.swarm(&hello_args("eve", &["--team", "two"])).ok();
-    join("two", &link.url());
-    let members = || {
-        let nodes = first.swarm(&["node", "list", "--json", "--team", "demo"]);
-        nodes.json()[0]["members"].clone()
-    };
+    teams.wait_for_members(&json!(["eve@two"]));
+    // Messages are read when it is found out whether she is lost, but not to find out who runs.
+    teams.link.mute_after("swarm.two.log.inbox");
+    let words = ["shutdown", "eve", "--team", "two"];
+    teams.first.swarm(&words).ok();
+    let is_asked = || teams.link.has_lost();
+    teams.first.wait_until("the node asks", is_asked);
     let began = Instant::now();
-    link.mute_after("swarm-two");
-    let node = second.start(&["node", "join", &link.url(), "--name", "box", "--slots", "3"]);
-    first.wait_until("the node has joined", || members() == json!([]));
-    let options = ["--on", "box", "--team", "demo"];
-    first.swarm(&hello_args("bob", &options)).ok();
+    teams.first.swarm(&["node", "drain", "box"]).ok();
+    let ended = teams.node.wait();
     let took = began.elapsed();
-    assert!(link.has_lost());
-    // A request to a hub that does not answer ends after 20 seconds.
-    assert!(took < Duration::from_secs(15), "{took:?}");
-    link.heal();
-    first.wait_until("eve is found", || {
-        members() == json!(["bob@demo", "eve@two"])
-    });
-    for (name, team) in [("bob", "demo"), ("eve", "two")] {
-        first.swarm(&["kill", name, "--team", team]).ok();
-    }
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok();
-    for machine in [&second, &first] {
+    ended.ok().stdout_has("two: eve has stopped");
+    assert!(took < UNANSWERED / 2, "{took:?}");
+    teams.link.heal();
+    for machine in [&teams.second, &teams.first] {
         wait_for_no_process(machine);
     }
 }

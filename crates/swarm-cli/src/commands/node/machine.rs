@@ -1,7 +1,8 @@
 //! A node, and its slots.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use swarm_protocol::{AgentId, ErrorKind, LifeRecord, NodeName, NodeReport, TeamName};
@@ -25,9 +26,9 @@ pub(super) struct Node<'a> {
     pub(super) name: NodeName,
     pub(super) process: LifeRecord,
     pub(super) worktrees: Worktrees,
-    pub(super) slots: Mutex<Slots>,
-    /// Teams that have answered when they were last asked for their members.
-    pub(super) answered: Mutex<BTreeSet<TeamName>>,
+    pub(super) slots: watch::Sender<Slots>,
+    /// Teams that have answered when they were last asked for their members, and how long that took.
+    pub(super) answered: Mutex<BTreeMap<TeamName, Duration>>,
     /// Commits that need not be sent here.
     pub(super) known_commits: Mutex<Vec<String>>,
     /// Wakes the node when its members may have changed.
@@ -56,22 +57,45 @@ pub(super) struct Slots {
     pub(super) is_draining: bool,
 }
 
+impl Slots {
+    /// Takes one for a member.
+    ///
+    /// # Errors
+    /// Why it does not have one.
+    fn take(&mut self, member: &AgentId) -> Result<(), String> {
+        if self.is_draining {
+            return Err("is draining".to_owned());
+        }
+        let others = self.members.iter().filter(|one| *one != member).count();
+        if others + self.spawning >= self.number {
+            return Err(format!("has no free slot: all {} are in use", self.number));
+        }
+        self.spawning += 1;
+        Ok(())
+    }
+
+    fn are_over(&self) -> bool {
+        self.is_draining && self.members.is_empty() && self.spawning == 0
+    }
+}
+
 /// A slot for a member that is being spawned.
-pub(super) struct Slot<'a>(&'a Mutex<Slots>);
+pub(super) struct Slot<'a>(&'a watch::Sender<Slots>);
 
 impl Slot<'_> {
     /// The member runs.
     pub(super) fn fill(self, member: &AgentId) {
-        let mut slots = self.0.lock();
-        if !slots.members.contains(member) {
-            slots.members.push(member.clone());
-        }
+        self.0.send_modify(|slots| {
+            if !slots.members.contains(member) {
+                slots.members.push(member.clone());
+            }
+        });
     }
 }
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        self.0.lock().spawning -= 1;
+        self.0.send_modify(|slots| slots.spawning -= 1);
     }
 }
 
@@ -93,7 +117,7 @@ impl<'a> Node<'a> {
             name,
             process,
             worktrees: worktrees(app),
-            slots: Mutex::new(Slots {
+            slots: watch::Sender::new(Slots {
                 number: usize::try_from(slots).unwrap_or(usize::MAX),
                 ..Slots::default()
             }),
@@ -118,7 +142,7 @@ impl<'a> Node<'a> {
         (report.members, _) = self.members_here().await?;
         self.find_known_commits().await;
         report.known_commits.clone_from(&self.known_commits.lock());
-        self.slots.lock().members.clone_from(&report.members);
+        self.replace_running(report.members.clone());
         let lease = self.nodes.join(&self.name, report.clone(), &self.process);
         Ok((report, lease.await?))
     }
@@ -141,28 +165,40 @@ impl<'a> Node<'a> {
         *self.known_commits.lock() = known;
     }
 
+    /// Returns the members that ran here when it was last looked.
+    pub(super) fn running(&self) -> Vec<AgentId> {
+        self.slots.borrow().members.clone()
+    }
+
+    /// Sets the members that run here. Returns those of before.
+    pub(super) fn replace_running(&self, mut members: Vec<AgentId>) -> Vec<AgentId> {
+        self.slots
+            .send_modify(|slots| std::mem::swap(&mut slots.members, &mut members));
+        members
+    }
+
     /// Returns whether the node is drained.
     pub(super) fn is_over(&self) -> bool {
-        let slots = self.slots.lock();
-        slots.is_draining && slots.members.is_empty() && slots.spawning == 0
+        self.slots.borrow().are_over()
+    }
+
+    /// Resolves when the node is drained.
+    pub(super) async fn until_over(&self) {
+        // The node holds the other end.
+        drop(self.slots.subscribe().wait_for(Slots::are_over).await);
     }
 
     /// Takes a slot for a member, which may replace one of its name.
     pub(super) fn take_slot(&self, member: &AgentId) -> Result<Slot<'_>> {
-        let mut slots = self.slots.lock();
-        let refused = |why: String| {
+        let mut taken = Ok(());
+        self.slots.send_if_modified(|slots| {
+            taken = slots.take(member);
+            taken.is_ok()
+        });
+        taken.map(|()| Slot(&self.slots)).map_err(|why| {
             let message = format!("node {} {why}", self.name);
-            Err(Failure::new(ErrorKind::Conflict, message)
-                .with_hint("`swarm node list` shows the nodes"))
-        };
-        if slots.is_draining {
-            return refused("is draining".to_owned());
-        }
-        let others = slots.members.iter().filter(|one| *one != member).count();
-        if others + slots.spawning >= slots.number {
-            return refused(format!("has no free slot: all {} are in use", slots.number));
-        }
-        slots.spawning += 1;
-        Ok(Slot(&self.slots))
+            Failure::new(ErrorKind::Conflict, message)
+                .with_hint("`swarm node list` shows the nodes")
+        })
     }
 }

@@ -7,7 +7,7 @@ use swarm_os::Liveness;
 use swarm_protocol::{AgentId, TeamName, with_causes};
 use swarm_store::{Result, StoreError, Team};
 use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::machine::Node;
 use crate::app::App;
@@ -15,8 +15,11 @@ use crate::app::App;
 /// First and longest pause before a team that has not answered is asked again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
 
-/// How long a node that joins waits for the answers of its teams.
+/// How long a node waits for the answer of a team: until then it takes no orders.
 const BRIEFLY: Duration = Duration::from_secs(2);
+
+/// How long a node that ends waits for a team.
+pub(super) const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 impl Node<'_> {
     /// Returns the running members on this machine of the teams on the hub, and the teams that do not
@@ -24,13 +27,16 @@ impl Node<'_> {
     pub(super) async fn members_here(&self) -> Result<(Vec<AgentId>, Vec<TeamName>)> {
         let teams = self.teams().await?;
         let looks = teams.iter().map(async |team| {
-            if !self.has_answered(team) {
-                return None;
+            let took = self.answered.lock().get(team).copied()?;
+            // A team behind a slow link is not silent.
+            let asked = timeout(BRIEFLY + 2 * took, self.ask(team)).await;
+            if asked.is_err() {
+                self.answered.lock().remove(team);
             }
-            self.ask(team).await.ok()
+            asked.ok()?.ok()
         });
         let seen = join_all(looks).await;
-        let before = self.slots.lock().members.clone();
+        let before = self.running();
         let (mut found, mut silent) = (Vec::new(), Vec::new());
         for (team, members) in teams.into_iter().zip(seen) {
             if let Some(members) = members {
@@ -71,8 +77,19 @@ impl Node<'_> {
     }
 
     /// Stops what a member has started that does not run here any more by its lease, although its process
-    /// may. Tries until its team answers, or the node has nothing else to do before it ends.
+    /// may. Tries until its team answers, but not longer than a moment after the node was drained.
     pub(super) async fn stop_work_of_lost(&self, member: AgentId) {
+        let over = async {
+            self.until_over().await;
+            sleep(LAST_MOMENT).await;
+        };
+        tokio::select! {
+            () = self.try_to_stop_work_of_lost(&member) => {}
+            () = over => tracing::warn!(%member, "what it has started may still run"),
+        }
+    }
+
+    async fn try_to_stop_work_of_lost(&self, member: &AgentId) {
         let (mut pause, longest) = PAUSES;
         loop {
             let team = self.app.store.team(&member.team);
@@ -88,9 +105,6 @@ impl Node<'_> {
                     return;
                 }
             }
-            if self.is_over() {
-                return;
-            }
             sleep(pause).await;
             pause = longest.min(pause * 2);
         }
@@ -98,7 +112,7 @@ impl Node<'_> {
 
     /// Returns whether a team has answered when it was last asked.
     pub(super) fn has_answered(&self, team: &TeamName) -> bool {
-        self.answered.lock().contains(team)
+        self.answered.lock().contains_key(team)
     }
 
     /// Returns the teams of the hub that this machine has joined.
@@ -110,6 +124,7 @@ impl Node<'_> {
 
     /// Returns the members of a team that run on this machine.
     async fn ask(&self, team: &TeamName) -> Result<Vec<AgentId>> {
+        let began = Instant::now();
         let members = match members_of(&*self.app.store.team(team), team).await {
             // This machine has joined it, and does not notice that it was deleted.
             Err(error) if is_deleted(&error) => Ok(Vec::new()),
@@ -117,7 +132,7 @@ impl Node<'_> {
         };
         let mut answered = self.answered.lock();
         if members.is_ok() {
-            answered.insert(team.clone());
+            answered.insert(team.clone(), began.elapsed());
         } else {
             answered.remove(team);
         }

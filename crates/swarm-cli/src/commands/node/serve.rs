@@ -21,6 +21,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::execute::execute;
 use super::machine::Node;
+use super::members::LAST_MOMENT;
 use super::worktrees::{Awaited, FoundWorktrees, begin_to_finish, find_worktrees};
 use crate::commands::EndSignals;
 use crate::failure::Result;
@@ -31,9 +32,6 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// For this long after a node has joined again, a member that ran before may end because it was cut
 /// off: its lease lasts 12 seconds, and its team may not be known at first.
 const CUT_OFF: Duration = Duration::from_mins(1);
-
-/// How long a drained node waits for the team to remove its last members.
-const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 /// Serves until the node has been drained and its last member has ended, or a second signal.
 pub(super) async fn serve(node: &Node<'_>, report: NodeReport, lease: Lease) -> Result<()> {
@@ -96,9 +94,9 @@ async fn obey(node: &Node<'_>, mut signals: watch::Receiver<u32>) {
 }
 
 fn begin_draining(node: &Node<'_>) {
+    node.slots.send_modify(|slots| slots.is_draining = true);
     let left = {
-        let mut slots = node.slots.lock();
-        slots.is_draining = true;
+        let slots = node.slots.borrow();
         slots.members.len() + slots.spawning
     };
     let text = match left {
@@ -226,7 +224,7 @@ impl Serving<'_> {
 
     /// Drains the node if that is requested. Returns the new orders.
     fn noted(&self, announced: Announced) -> Vec<(TeamName, OrderId)> {
-        if announced.is_draining && !self.node.slots.lock().is_draining {
+        if announced.is_draining && !self.node.slots.borrow().is_draining {
             begin_draining(self.node);
         }
         announced.orders
@@ -249,7 +247,7 @@ impl Serving<'_> {
                 self.asking.push(node.until_answered(team).boxed_local());
             }
         }
-        let before = std::mem::replace(&mut node.slots.lock().members, members.clone());
+        let before = node.replace_running(members.clone());
         self.part_with_gone(&before, &members);
         for member in &members {
             if self.watched.insert(member.clone()) {
@@ -327,7 +325,7 @@ impl Serving<'_> {
             node.name
         );
         node.out.tell("lost", &text);
-        let before = node.slots.lock().members.clone();
+        let before = node.running();
         let joined = {
             let mut joining = pin!(until_joined(node, &self.report));
             loop {
@@ -344,14 +342,14 @@ impl Serving<'_> {
             }
         };
         let Some((report, lease)) = joined else {
-            let now = node.slots.lock().members.clone();
+            let now = node.running();
             self.part_with_gone(&before, &now);
             let stopped = async { while self.finishing.next().await.is_some() {} };
             drop(timeout_at(Instant::now() + LAST_MOMENT, stopped).await);
             return Ok(false);
         };
         (self.report, self.lease) = (report, lease);
-        if node.slots.lock().is_draining {
+        if node.slots.borrow().is_draining {
             record_draining(node).await;
         }
         node.out
@@ -367,8 +365,7 @@ impl Serving<'_> {
     /// Pauses the members, which stay.
     async fn pause_members(&self) {
         let node = self.node;
-        let members = node.slots.lock().members.clone();
-        for member in &members {
+        for member in &node.running() {
             let paused = pause(&node.program, member).await;
             let text = if paused.is_ok_and(|status| status.success()) {
                 format!(
