@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use swarm_tests::stage::World;
 
 use crate::machines::Machines;
-use crate::nodes::{says_done, worktree_on_box, world_with_program};
+use crate::nodes::{says_done, worktree_on_box, world_with_program, world_with_slow_git};
 use crate::pains::worktrees::commit;
 use crate::scene::world;
 
@@ -105,6 +105,42 @@ fn a_kept_worktree_is_named_whenever_its_member_leaves() {
             assert_eq!(worktree_on_box(first, "bob"), tree);
         }
     }
+    first.swarm(&["node", "drain", "box"]).ok();
+    node.wait().ok();
+    machines.end();
+}
+
+#[test]
+fn git_handles_four_worktrees_of_a_node_at_a_time() {
+    let api = says_done();
+    // It looks for files of submodules first.
+    let slow = world_with_slow_git("ls-tree -z -r HEAD");
+    let Some(machines) = Machines::with_repository(slow.with_api(&api)) else {
+        return;
+    };
+    let (first, second) = (&machines.first, &machines.second);
+    let gate = second.program("gate");
+    std::fs::write(&gate, "").unwrap();
+    let node = machines.node(&["--slots", "5"]);
+    let names = ["ann", "bob", "carl", "dan", "eve"];
+    let trees = names.map(|name| worktree_on_box(first, name));
+    node.signal(Signal::KILL);
+    node.wait();
+    first.swarm(&[&["shutdown"], &names[..]].concat()).ok();
+    std::fs::remove_file(&gate).unwrap();
+    let node = machines.node(&[]);
+    let waiting = || {
+        let lines = std::fs::read_to_string(second.program("waits"));
+        lines.unwrap_or_default().lines().count()
+    };
+    first.wait_until("git looks at worktrees", || waiting() >= 4);
+    // The node looks again after an order.
+    first.swarm(&["peek", "eve"]).ok();
+    assert_eq!(waiting(), 4);
+    std::fs::write(&gate, "").unwrap();
+    first.wait_until("they are removed", || {
+        trees.iter().all(|tree| !tree.exists())
+    });
     first.swarm(&["node", "drain", "box"]).ok();
     node.wait().ok();
     machines.end();

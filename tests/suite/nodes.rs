@@ -33,16 +33,19 @@ fn world_with_ssh() -> World {
     world_with_program("ssh", script)
 }
 
-/// A machine whose git removes no worktree while the file `gate` is not there.
-fn world_with_slow_git() -> World {
-    let script = "#!/bin/sh\n\
-        here=${0%/*}; PATH=${PATH#*:}; export PATH\n\
-        case \"$*\" in *'worktree remove'*)\n\
-            : > \"$here/waits\"\n\
+/// A machine whose git waits before a command that contains these words, while the file `gate` is not
+/// there. Each that waits adds a line to the file `waits`.
+pub(crate) fn world_with_slow_git(words: &str) -> World {
+    let script = format!(
+        "#!/bin/sh\n\
+        here=${{0%/*}}; PATH=${{PATH#*:}}; export PATH\n\
+        case \"$*\" in *'{words}'*)\n\
+            [ -e \"$here/gate\" ] || echo >> \"$here/waits\"\n\
             until [ -e \"$here/gate\" ]; do sleep 0.02; done\n\
         esac\n\
-        exec git \"$@\"\n";
-    world_with_program("git", script)
+        exec git \"$@\"\n"
+    );
+    world_with_program("git", &script)
 }
 
 pub(crate) fn says_done() -> FakeApi {
@@ -216,7 +219,8 @@ fn a_node_serves_other_teams_after_one_was_deleted() {
 #[test]
 fn a_node_takes_orders_while_git_removes_a_worktree() {
     let api = says_done();
-    let Some(machines) = Machines::with_repository(world_with_slow_git().with_api(&api)) else {
+    let slow = world_with_slow_git("worktree remove");
+    let Some(machines) = Machines::with_repository(slow.with_api(&api)) else {
         return;
     };
     let (first, second) = (&machines.first, &machines.second);

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use swarm_protocol::{AgentId, ErrorKind, LifeRecord, NodeName, NodeReport, TeamName};
 use swarm_store::{HubSettings, Lease, Nodes, StoreError};
 use swarm_worktree::Worktrees;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::announce::Announcer;
@@ -16,6 +16,9 @@ use super::kept::KeptWorktrees;
 use crate::app::App;
 use crate::failure::{Failure, Result};
 use crate::spawn_context::worktrees;
+
+/// How many worktrees git handles at a time.
+const HANDLED: usize = 4;
 
 /// What orders need to know about this node.
 pub(super) struct Node<'a> {
@@ -41,8 +44,10 @@ pub(super) struct Node<'a> {
     pub(super) joining: tokio::sync::Mutex<()>,
     /// How often the members were looked for and reported.
     pub(super) looks: watch::Sender<u64>,
-    /// The worktrees of members that have left, by path, while git keeps or removes them.
+    /// The worktrees of members that have left, by path, until git has kept or removed them.
     pub(super) in_work: watch::Sender<BTreeMap<PathBuf, AgentId>>,
+    /// Limits how many of them git handles at a time.
+    pub(super) handling: Semaphore,
     /// The worktrees that were kept.
     pub(super) kept: Mutex<KeptWorktrees>,
 }
@@ -129,6 +134,7 @@ impl<'a> Node<'a> {
             joining: tokio::sync::Mutex::default(),
             looks: watch::Sender::default(),
             in_work: watch::Sender::default(),
+            handling: Semaphore::new(HANDLED),
             kept: Mutex::default(),
         }
     }

@@ -177,6 +177,8 @@ pub(super) fn begin_to_finish(
     let begin = |all: &mut BTreeMap<PathBuf, AgentId>| all.insert(path.clone(), member).is_none();
     let has_begun = node.in_work.send_if_modified(begin);
     has_begun.then_some(async move {
+        // Nothing closes it.
+        let _one_of_few = node.handling.acquire().await;
         finish(node, left).await;
         node.in_work.send_modify(|all| drop(all.remove(&path)));
     })
