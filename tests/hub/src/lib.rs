@@ -5,7 +5,9 @@
 mod disk;
 mod link;
 mod server;
+mod traffic;
 
 pub use disk::SmallDisk;
 pub use link::Link;
 pub use server::{NatsServer, has_server, wait_for};
+pub use traffic::Traffic;

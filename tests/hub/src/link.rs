@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use crate::traffic::{Direction, Traffic};
+
 /// A link to a server of this machine.
 #[derive(Debug)]
 pub struct Link {
@@ -30,6 +32,8 @@ struct State {
     /// Number of connections that were ever made.
     made: usize,
     open: Vec<TcpStream>,
+    /// `None` until somebody counts.
+    traffic: Option<Traffic>,
 }
 
 /// Waits for a request.
@@ -102,6 +106,12 @@ impl Link {
     /// After a packet that contains `request`, nothing that the server sends on this connection arrives.
     pub fn mute_after(&self, request: &str) {
         self.set_trap(request, None);
+    }
+
+    /// Counts requests from now on. Returns those until now.
+    pub fn count_requests(&self) -> Traffic {
+        let counted = self.state.lock().traffic.replace(Traffic::default());
+        counted.unwrap_or_default()
     }
 
     /// Returns whether what was asked to be lost is lost.
@@ -202,45 +212,52 @@ fn join(near: &TcpStream, upstream: u16, state: &Arc<Mutex<State>>) {
     now.made += 1;
     let number = now.made;
     drop(now);
-    carry(up.0, up.1, Arc::clone(state), move |state, bytes| {
+    let (mut asked, mut answered) = (Direction::default(), Direction::default());
+    let leaves = move |state: &mut State, bytes: &[u8]| {
+        asked.read(number, bytes, state.traffic.as_mut());
         state.on_request(number, bytes);
         true
-    });
-    carry(down.0, down.1, Arc::clone(state), move |state, bytes| {
-        state.on_answer(number, bytes)
-    });
+    };
+    carry(up, Arc::clone(state), leaves, |_, _| {});
+    let arrives = move |state: &mut State, bytes: &[u8]| {
+        answered.read(number, bytes, state.traffic.as_mut());
+    };
+    let leaves = move |state: &mut State, bytes: &[u8]| state.on_answer(number, bytes);
+    carry(down, Arc::clone(state), leaves, arrives);
 }
 
-/// Carries what `passes` permits from one end to the other, until one of them is closed.
+/// Carries what `leaves` permits from one end to the other, until one of them is closed.
 fn carry(
-    mut from: TcpStream,
-    mut to: TcpStream,
+    (mut from, mut to): (TcpStream, TcpStream),
     state: Arc<Mutex<State>>,
-    passes: impl Fn(&mut State, &[u8]) -> bool + Send + 'static,
+    mut leaves: impl FnMut(&mut State, &[u8]) -> bool + Send + 'static,
+    mut arrives: impl FnMut(&mut State, &[u8]) + Send + 'static,
 ) {
     let (under_way, arriving) = mpsc::channel::<(Instant, Vec<u8>)>();
+    let at_end = Arc::clone(&state);
     thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];
         let mut is_free_at = Instant::now();
         while let Ok(length @ 1..) = from.read(&mut buffer) {
             let packet = &buffer[..length];
             let mut state = state.lock();
-            let passes = passes(&mut state, packet);
+            let passes = leaves(&mut state, packet);
             is_free_at = is_free_at.max(Instant::now()) + state.time_on_the_line(length);
-            let arrives = is_free_at + state.delay;
+            let arrival = is_free_at + state.delay;
             drop(state);
-            if passes && under_way.send((arrives, packet.to_vec())).is_err() {
+            if passes && under_way.send((arrival, packet.to_vec())).is_err() {
                 break;
             }
         }
     });
     thread::spawn(move || {
-        for (arrives, packet) in arriving {
-            while let Some(left) = arrives.checked_duration_since(Instant::now())
+        for (arrival, packet) in arriving {
+            while let Some(left) = arrival.checked_duration_since(Instant::now())
                 && !left.is_zero()
             {
                 thread::park_timeout(left);
             }
+            arrives(&mut at_end.lock(), &packet);
             if to.write_all(&packet).is_err() {
                 break;
             }
