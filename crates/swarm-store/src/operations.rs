@@ -313,6 +313,7 @@ macro_rules! asynchronous_team {
             run lease(name: by(MemberName)) -> Result<Liveness>;
             run end_lease(name: by(MemberName), spawn: copied(SpawnId)) -> Result<()>;
             run life_record(name: by(MemberName)) -> Option<LifeRecord>;
+            run parked_process(name: by(MemberName)) -> Option<LifeRecord>;
             run life_record_here(name: by(MemberName)) -> Option<LifeRecord>;
             run take_life(name: by(MemberName), record: by(LifeRecord)) -> Result<Lease>;
             {

@@ -411,6 +411,9 @@ pub trait Leases: Send + Sync {
     /// whether the process is alive.
     async fn life_record(&self, name: &MemberName) -> Option<LifeRecord>;
 
+    /// Returns the record of a process that has lost a member's lease on a server, if it still exists.
+    async fn parked_process(&self, name: &MemberName) -> Option<LifeRecord>;
+
     /// Returns the record of the last holder of a member's lease on this machine, if readable. No
     /// server is asked.
     async fn life_record_here(&self, name: &MemberName) -> Option<LifeRecord>;

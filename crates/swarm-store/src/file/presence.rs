@@ -108,6 +108,11 @@ impl FileTeam {
         record::read(&self.at.life(name)).ok().flatten()
     }
 
+    #[expect(clippy::unused_self, reason = "a lock is not lost")]
+    pub(crate) fn parked_process(&self, _name: &MemberName) -> Option<LifeRecord> {
+        None
+    }
+
     pub(crate) fn local_directory(&self, name: &MemberName) -> PathBuf {
         self.at.member(name)
     }

@@ -14,7 +14,7 @@ use crate::blocking_pool::on_blocking_pool;
 use crate::file::{Layout, hub_file};
 use crate::nats::{Background, Connection, NatsSpace};
 use crate::observer::Observer;
-use crate::records::{Local, Patience, RecordsTeam};
+use crate::records::{Known, Local, Patience, RecordsTeam};
 use crate::{
     HubReport, HubSettings, LeaseTerms, Leftover, NewTeam, Nodes, Result, StoreError, StoreLimits,
     Team, TeamStore,
@@ -37,7 +37,7 @@ pub struct HubStore {
 struct Shared {
     hub: HubSettings,
     background: Arc<Background>,
-    spaces: Mutex<BTreeMap<TeamName, Arc<NatsSpace>>>,
+    spaces: Mutex<BTreeMap<TeamName, (Arc<NatsSpace>, Arc<Known>)>>,
 }
 
 /// Longest wait for the state of a hub.
@@ -106,7 +106,7 @@ impl HubStore {
     /// # Errors
     /// If it cannot be reached, or the team is not there.
     pub async fn report(&self, team: &TeamName) -> Result<HubReport> {
-        let space = self.space(team);
+        let (space, _) = self.space(team);
         on_blocking_pool(move || space.report(REPORT)).await
     }
 
@@ -119,32 +119,33 @@ impl HubStore {
         &self.shared.hub
     }
 
-    fn space(&self, team: &TeamName) -> Arc<NatsSpace> {
+    /// All handles of a team share its connection, and what is known of it.
+    fn space(&self, team: &TeamName) -> (Arc<NatsSpace>, Arc<Known>) {
         let mut spaces = self.shared.spaces.lock();
-        let space = spaces.entry(team.clone()).or_insert_with(|| {
+        let shared = spaces.entry(team.clone()).or_insert_with(|| {
             let background = Arc::clone(&self.shared.background);
             let connection = Connection::new(self.hub().clone(), team, background);
-            Arc::new(NatsSpace::new(
-                Arc::new(connection),
-                team.clone(),
-                self.terms,
-            ))
+            let space = NatsSpace::new(Arc::new(connection), team.clone(), self.terms);
+            (Arc::new(space), Arc::default())
         });
-        Arc::clone(space)
+        shared.clone()
     }
 
     fn handle(&self, team: &TeamName) -> RecordsTeam {
         let local = Local {
             layout: self.layout.clone(),
         };
+        let (space, known) = self.space(team);
+        let (nodes, _) = self.space(&TeamName::nodes());
         RecordsTeam::new(
             team.clone(),
-            (self.space(team), self.space(&TeamName::nodes())),
+            (space, nodes),
             Arc::clone(&self.clock),
             self.limits.clone(),
             local,
             Patience::new(self.interrupt.clone()),
         )
+        .with_known(known)
         .with_observer(self.observer.clone())
     }
 }

@@ -126,7 +126,7 @@ impl Requests {
             let chunks = format!("{}.>", subjects::chunks_of(&self.team, &subject));
             self.purge(chunks).await?;
         }
-        self.purge(subject).await
+        self.begin_purge(&subject).await
     }
 
     /// Removes the chunks of a value that was not written. An earlier attempt, whose acknowledgement

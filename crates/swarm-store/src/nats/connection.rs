@@ -118,10 +118,23 @@ impl Connection {
 
     /// Waits on the calling thread until the background thread has done something.
     pub(super) fn wait<T: Send + 'static>(
-        &self,
+        self: &Arc<Self>,
         at_most: Duration,
         work: impl Future<Output = Answered<T>> + Send + 'static,
     ) -> Answered<T> {
+        self.begin(at_most, work)()
+    }
+
+    /// Has the background thread begin with something. The result waits until it is done.
+    pub(super) fn begin<T, W>(
+        self: &Arc<Self>,
+        at_most: Duration,
+        work: W,
+    ) -> impl FnOnce() -> Answered<T> + use<T, W>
+    where
+        T: Send + 'static,
+        W: Future<Output = Answered<T>> + Send + 'static,
+    {
         let (tell, told) = mpsc::sync_channel(1);
         let (lost, forbidden) = (self.lost(), self.forbidden());
         // It can have kilobytes, and is passed on several times.
@@ -138,9 +151,10 @@ impl Connection {
             // The caller may have given up.
             drop(tell.send(done));
         });
-        match told.recv_timeout(at_most + SPARE) {
+        let hub = Arc::clone(self);
+        move || match told.recv_timeout(at_most + SPARE) {
             Ok(Ok(Some(answer))) => answer,
-            Ok(Ok(None) | Err(_)) | Err(_) => Err(NoAnswer::Unanswered(self.silent())),
+            Ok(Ok(None) | Err(_)) | Err(_) => Err(NoAnswer::Unanswered(hub.silent())),
         }
     }
 

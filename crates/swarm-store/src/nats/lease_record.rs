@@ -17,7 +17,7 @@ use swarm_protocol::{LifeRecord, MemberName};
 use super::requests::{Published, Requests};
 use super::subjects;
 use crate::StoreError;
-use crate::records::{Answered, Key, LeaseState, NoAnswer, WriteId};
+use crate::records::{Answered, FEW, Key, LeaseState, NoAnswer, WriteId};
 
 /// Header of a renewal.
 const RENEWAL: &str = "Swarm-Renewal";
@@ -162,14 +162,20 @@ impl Requests {
         Ok(seen.map(|(seen, _)| seen.record.into()))
     }
 
-    /// Returns the states of all leases. One that is renewed meanwhile may be missing if it is not wanted.
+    /// Returns the states of the wanted leases, and perhaps of others.
     pub(super) async fn leases(
         &self,
         wanted: &[Key],
     ) -> Answered<BTreeMap<MemberName, LeaseState>> {
         let mut leases = BTreeMap::new();
-        let pattern = subjects::leases(&self.team);
-        for message in self.all_messages(&pattern, wanted).await? {
+        let messages = if wanted.len() <= FEW {
+            let found = self.last_of_each(wanted).await?;
+            found.into_iter().flatten().collect()
+        } else {
+            let pattern = subjects::leases(&self.team);
+            self.all_messages(&pattern, wanted).await?
+        };
+        for message in messages {
             let name = message.subject.rsplit('.').next();
             let Some(name) = name.and_then(|name| MemberName::parse(name).ok()) else {
                 continue;

@@ -35,7 +35,13 @@ impl Requests {
             next: from,
         };
         let pattern = subjects::entries(&self.team, log);
-        for _ in 0..SINGLE {
+        // All of the journal are many.
+        let single = if from == 0 && !log.is_inbox() {
+            0
+        } else {
+            SINGLE
+        };
+        for _ in 0..single {
             let Some(message) = self.first(&pattern, found.next + 1).await? else {
                 return Ok(found);
             };

@@ -16,6 +16,7 @@ use async_nats::jetstream::stream::{
 };
 use async_nats::jetstream::{Error, ErrorCode};
 use bytes::Bytes;
+use futures::future::try_join_all;
 use parking_lot::Mutex;
 use swarm_protocol::{MemberName, TeamName};
 use tokio::sync::watch;
@@ -50,6 +51,10 @@ pub(super) struct Requests {
     pub(super) lost: watch::Sender<HashSet<MemberName>>,
     /// Whether the stream was seen with a message in it.
     is_complete: AtomicBool,
+    /// Held while that is asked for.
+    completing: tokio::sync::Mutex<()>,
+    /// Held while the server's time is asked for.
+    measuring: tokio::sync::Mutex<()>,
     /// The highest sequence number that the server has told, and when.
     heard: Mutex<Option<(u64, Instant)>>,
 }
@@ -77,6 +82,8 @@ impl Requests {
             chunked: Mutex::default(),
             lost: watch::Sender::default(),
             is_complete: AtomicBool::new(false),
+            completing: tokio::sync::Mutex::default(),
+            measuring: tokio::sync::Mutex::default(),
             heard: Mutex::default(),
         }
     }
@@ -143,8 +150,11 @@ impl Requests {
     /// anybody may ask for a team at that moment. It describes such a stream without harm.
     pub(super) async fn complete_stream(&self) -> Answered<Stream<()>> {
         if !self.is_complete.load(Ordering::SeqCst) {
-            Box::pin(self.last_sequence()).await?;
-            self.is_complete.store(true, Ordering::SeqCst);
+            let _one = self.completing.lock().await;
+            if !self.is_complete.load(Ordering::SeqCst) {
+                Box::pin(self.last_sequence()).await?;
+                self.is_complete.store(true, Ordering::SeqCst);
+            }
         }
         self.stream().await
     }
@@ -174,6 +184,14 @@ impl Requests {
     pub(super) async fn last(&self, subject: &str) -> Answered<Option<StreamMessage>> {
         let stream = self.complete_stream().await?;
         self.found(stream.get_last_raw_message_by_subject(subject).await)
+    }
+
+    /// Returns the last messages of the subjects of several keys, in their order. All are requested
+    /// before the first answer.
+    pub(super) async fn last_of_each(&self, keys: &[Key]) -> Answered<Vec<Option<StreamMessage>>> {
+        self.complete_stream().await?;
+        let subjects = keys.iter().map(|key| subjects::of(&self.team, key));
+        try_join_all(subjects.map(async |subject| self.last(&subject).await)).await
     }
 
     /// Returns the first message from a sequence number on whose subject matches a pattern.
@@ -261,6 +279,17 @@ impl Requests {
         }
     }
 
+    /// Has the server remove the messages of a subject. Returns when that is requested, because the
+    /// process may end then.
+    pub(super) async fn begin_purge(&self, subject: &str) -> Answered<()> {
+        let (stream, client) = (subjects::stream(&self.team), self.hub.client().await?);
+        let request = format!("{{\"filter\":\"{subject}\"}}");
+        let purge = format!("$JS.API.STREAM.PURGE.{stream}");
+        let sent = client.publish(purge, request.into()).await;
+        sent.map_err(|_| self.unanswered())?;
+        client.flush().await.map_err(|_| self.unanswered())
+    }
+
     /// Removes the messages whose subjects match a pattern.
     pub(super) async fn purge(&self, pattern: String) -> Answered<()> {
         let stream = self.stream().await?;
@@ -298,6 +327,7 @@ impl Requests {
 
     /// Returns the server's time in nanoseconds since 1970.
     pub(super) async fn server_time(&self) -> Answered<i128> {
+        let _one = self.measuring.lock().await;
         match self.clock.now() {
             Some(now) => Ok(now),
             None => self.measure_clock().await,

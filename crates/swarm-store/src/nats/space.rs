@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::future::try_join_all;
 use swarm_os::boot_time;
 use swarm_protocol::{LifeRecord, MemberName, SpawnId, TeamName, UnixMs};
 use tokio::sync::oneshot;
@@ -15,10 +16,13 @@ use super::requests::{Published, Requests};
 use super::settings::LeaseTerms;
 use super::subjects;
 use crate::records::{
-    Answered, Entries, Heard, Key, LeaseState, NewEntry, NoAnswer, NotWritten, Space, Stored,
-    Taken, WriteId,
+    Answered, Appending, Entries, Heard, Key, LeaseState, NewEntry, NoAnswer, NotWritten, Space,
+    Stored, Taken, WriteId,
 };
 use crate::{LeaseEnd, StoreError};
+
+/// Longest wait for the server's time while nobody needs it yet.
+const CLOCK: Duration = Duration::from_secs(5);
 
 /// The records of one team on a hub.
 #[derive(Debug)]
@@ -48,10 +52,24 @@ impl NatsSpace {
         T: Send + 'static,
         F: Future<Output = Answered<T>> + Send + 'static,
     {
+        self.begin(at_most, work)()
+    }
+
+    /// Begins with something. The result waits as [`Self::wait`].
+    fn begin<T, F, W>(
+        &self,
+        at_most: Duration,
+        work: W,
+    ) -> impl FnOnce() -> Answered<T> + use<T, F, W>
+    where
+        T: Send + 'static,
+        F: Future<Output = Answered<T>> + Send + 'static,
+        W: FnOnce(Arc<Requests>) -> F,
+    {
         let requests = Arc::clone(&self.requests);
         let mut lost = requests.lost.subscribe();
         let work = work(Arc::clone(&requests));
-        self.requests.hub.wait(at_most, async move {
+        self.requests.hub.begin(at_most, async move {
             tokio::select! {
                 answer = work => answer,
                 _ = lost.changed() => Err(requests.unanswered()),
@@ -88,6 +106,27 @@ impl Space for NatsSpace {
         Some(format!("{}/{team}", hub.url.trim_end_matches('/')))
     }
 
+    fn connect(&self, at_most: Duration) -> Answered<()> {
+        if self.was_connected() {
+            return Ok(());
+        }
+        self.wait(at_most, |requests| async move {
+            requests.complete_stream().await.map(drop)
+        })
+    }
+
+    /// Measures the server's clock.
+    fn expect_leases(&self) {
+        if self.requests.clock.now().is_some() {
+            return;
+        }
+        // Whoever needs the time asks again if this fails.
+        drop(self.begin(CLOCK, |requests| async move {
+            requests.complete_stream().await?;
+            requests.server_time().await
+        }));
+    }
+
     fn was_connected(&self) -> bool {
         self.requests.hub.last_client().is_some()
     }
@@ -115,6 +154,14 @@ impl Space for NatsSpace {
     fn read(&self, key: &Key, at_most: Duration) -> Answered<Option<Stored>> {
         let key = key.clone();
         self.wait(at_most, |requests| async move { requests.read(&key).await })
+    }
+
+    fn read_each(&self, keys: &[Key], at_most: Duration) -> Answered<Vec<Option<Stored>>> {
+        let keys = keys.to_vec();
+        self.wait(at_most, |requests| async move {
+            requests.complete_stream().await?;
+            try_join_all(keys.iter().map(|key| requests.read(key))).await
+        })
     }
 
     fn time(&self, at_most: Duration) -> Answered<UnixMs> {
@@ -172,6 +219,14 @@ impl Space for NatsSpace {
             at_most,
             |requests| async move { requests.append(entries).await },
         )
+    }
+
+    fn begin_append(&self, entries: &[NewEntry], at_most: Duration) -> Appending {
+        let entries = entries.to_vec();
+        Box::new(self.begin(
+            at_most,
+            |requests| async move { requests.append(entries).await },
+        ))
     }
 
     fn remove_entries(&self, _log: &Key, at: &[u64], at_most: Duration) -> Answered<()> {

@@ -51,7 +51,7 @@ impl RecordsTeam {
     pub(super) fn budgets(&self) -> Result<Budgets> {
         let record = values::budgets();
         let read = || self.require().and_then(|()| self.read(&record));
-        self.as_heard(&self.seen.budgets, record.key.clone(), read)
+        self.as_heard(&self.seen.known.budgets, record.key.clone(), read)
     }
 
     pub(super) fn set_budget(&self, scope: &BudgetScope, budget: Option<Budget>) -> Result<()> {

@@ -36,8 +36,10 @@ pub(crate) use call::Patience;
 pub(crate) use key::Key;
 pub use nodes::{Announced, NodeView, Nodes};
 pub use orders::Orders;
+pub(crate) use seen::Known;
 pub use sessions::Sessions;
 pub(crate) use space::{
-    Answered, Entries, LeaseState, NewEntry, NoAnswer, NotWritten, Space, Stored, Taken, WriteId,
+    Answered, Appending, Entries, FEW, LeaseState, NewEntry, NoAnswer, NotWritten, Space, Stored,
+    Taken, WriteId,
 };
 pub(crate) use team::{Local, RecordsTeam};

@@ -43,7 +43,8 @@ impl RecordsTeam {
 
     /// Whether a reconciliation would change something.
     fn needs_reconcile(&self) -> Result<bool> {
-        Ok(!self.findings(&self.config()?, |_| true)?.is_empty())
+        self.space.expect_leases();
+        Ok(!self.findings(&*self.roster_seen()?, |_| true)?.is_empty())
     }
 
     fn team_name(&self) -> &TeamName {

@@ -56,7 +56,7 @@ impl RecordsTeam {
     }
 
     pub(super) fn paused(&self, name: &MemberName) -> Result<Option<PauseMark>> {
-        let config = self.config()?;
+        let config = self.roster_seen()?;
         self.pause_of(member_of(&self.team, &config, name)?)
     }
 
@@ -66,7 +66,7 @@ impl RecordsTeam {
     }
 
     pub(super) fn liveness(&self, name: &MemberName) -> Result<Liveness> {
-        let config = self.config()?;
+        let config = self.roster_seen()?;
         let member = member_of(&self.team, &config, name)?;
         Ok(self.life_in(&config, member)?.0)
     }
@@ -87,6 +87,13 @@ impl RecordsTeam {
     pub(super) fn life_record(&self, name: &MemberName) -> Option<LifeRecord> {
         let found = self.lease_state(name).ok()?;
         found.map(|lease| lease.record)
+    }
+
+    pub(super) fn parked_process(&self, name: &MemberName) -> Option<LifeRecord> {
+        let found = self.lease_state(name).ok()?;
+        found
+            .filter(|lease| lease.is_parked)
+            .map(|lease| lease.record)
     }
 
     pub(super) fn local_directory(&self, name: &MemberName) -> PathBuf {
@@ -145,8 +152,7 @@ impl RecordsTeam {
         Ok(facts(self.lease_state(name)?))
     }
 
-    /// Returns all leases that were ever held. One that is renewed meanwhile may be missing if it is not
-    /// wanted.
+    /// Returns those of the wanted leases that were ever held, and perhaps others.
     pub(super) fn leases(&self, wanted: &[MemberName]) -> Result<Leases> {
         self.answered(false, |at_most| self.space.leases(wanted, at_most))
     }

@@ -23,7 +23,8 @@ impl RecordsTeam {
         only: impl Fn(&MemberName) -> bool,
         done: &mut ReconcileReport,
     ) -> Result<()> {
-        let config = self.config()?;
+        self.space.expect_leases();
+        let config = self.roster_seen()?;
         let mut outcome = Ok(());
         for finding in self.findings(&config, only)? {
             let step = match finding {
@@ -51,7 +52,7 @@ impl RecordsTeam {
     }
 
     /// Returns a function that says whether one of the members that `only` selects lives. The leases of
-    /// several members are read in one pass.
+    /// several members are read at once.
     fn lives(
         &self,
         config: &TeamConfig,

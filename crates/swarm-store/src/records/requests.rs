@@ -87,10 +87,11 @@ impl RecordsTeam {
         answer: &Answer,
         by: &AnsweredBy,
     ) -> Result<RequestRecord> {
-        self.request(id)?;
+        checked(id)?;
         self.change(&values::requests(), |queue, events| {
             let Some(request) = queue.requests.get_mut(id) else {
-                return Err(not_found(&self.team, id, Vec::new()));
+                let all = queue.requests.values();
+                return Err(not_found(&self.team, id, all.cloned().collect()));
             };
             require_open(request, shown)?;
             events.push(self.answer(request, answer.clone(), by.clone())?);
@@ -166,7 +167,7 @@ impl RecordsTeam {
             return Ok(());
         };
         self.change(&values::requests(), |queue, events| {
-            let mut gone = Vec::new();
+            let (mut gone, before) = (Vec::new(), queue.requests.len());
             queue.requests.retain(|_, request| {
                 let is_its = request.spawn_id == Some(spawn);
                 if is_its && request.state == RequestState::Open {
@@ -174,6 +175,7 @@ impl RecordsTeam {
                 }
                 !is_its
             });
+            events.changes_nothing = queue.requests.len() == before;
             for mut request in gone {
                 let answer = without_answer(Some(REQUESTER_ENDED));
                 events.push(self.answer(&mut request, answer, AnsweredBy::system())?);

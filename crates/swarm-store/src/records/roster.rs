@@ -8,6 +8,7 @@ use swarm_protocol::{
     TeamConfig,
 };
 
+use super::seen::FormerMembers;
 use super::team::RecordsTeam;
 use super::values;
 use crate::roster::{
@@ -23,8 +24,15 @@ impl RecordsTeam {
 
     /// Returns the roster, without changes that were not heard of yet.
     pub(super) fn roster_seen(&self) -> Result<Arc<TeamConfig>> {
-        let read = || self.config().map(Arc::new);
-        self.as_heard(&self.seen.roster, values::roster().key, read)
+        Ok(self.roster_and_former()?.0)
+    }
+
+    fn roster_and_former(&self) -> Result<(Arc<TeamConfig>, FormerMembers)> {
+        let read = || {
+            let roster = self.read(&values::roster())?;
+            Ok((Arc::new(roster.config), Arc::new(roster.former)))
+        };
+        self.as_heard(&self.seen.known.roster, values::roster().key, read)
     }
 
     /// Returns the roster as it was last heard of.
@@ -107,7 +115,7 @@ impl RecordsTeam {
         spawn: SpawnId,
         reason: &str,
     ) -> Result<Option<MemberName>> {
-        if reserved(&self.config()?, spawn).is_none() {
+        if reserved(&*self.roster_seen()?, spawn).is_none() {
             return Ok(None);
         }
         let undone = self.change(&values::roster(), |roster, events| {
@@ -143,7 +151,7 @@ impl RecordsTeam {
         stopped: Option<&StoppedSpawn>,
     ) -> Result<Option<RemovedMember>> {
         let spawn = stopped.map(|stopped| stopped.spawn_id);
-        let config = self.config()?;
+        let config = self.roster_seen()?;
         let Some(at) = removable(&config, name, spawn) else {
             return Ok(None);
         };
@@ -189,7 +197,7 @@ impl RecordsTeam {
     }
 
     pub(super) fn former_member(&self, name: &MemberName) -> Result<Option<Member>> {
-        Ok(self.read(&values::roster())?.former.remove(name))
+        Ok(self.roster_and_former()?.1.get(name).cloned())
     }
 
     pub(super) fn set_active(&self, name: &MemberName, active: bool) -> Result<()> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use swarm_protocol::{Budgets, InboxEntry, MemberName, Task, TeamConfig};
+use swarm_protocol::{Budgets, InboxEntry, Member, MemberName, Task, TeamConfig};
 
 use super::bell::{Heard, Rings};
 use super::key::Key;
@@ -19,21 +19,30 @@ use crate::Result;
 /// How long a number of unread entries is used, to which other processes add unheard.
 pub(super) const FRESH: Duration = Duration::from_secs(5);
 
+/// The last roster entries of removed members.
+pub(super) type FormerMembers = Arc<BTreeMap<MemberName, Member>>;
+
 /// A version of a page of the task list.
 type Page = (WriteId, Arc<Vec<Task>>);
 
+/// What all handles of a team in this process share.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(super) roster: LastReading<(Arc<TeamConfig>, FormerMembers)>,
+    pub(super) budgets: LastReading<Budgets>,
+    /// One version of each page of the task list, by number.
+    pub(super) pages: Mutex<BTreeMap<u64, Page>>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    pub(super) roster: LastReading<Arc<TeamConfig>>,
-    pub(super) budgets: LastReading<Budgets>,
+    pub(super) known: Arc<Known>,
     /// Numbers of unread entries.
     pub(super) unread: Mutex<BTreeMap<MemberName, Reading<usize>>>,
     /// What this handle hears of the records and logs that it watches.
     watched: Mutex<BTreeMap<Key, Heard>>,
     /// Watched records as they were last read or written.
     kept: Mutex<BTreeMap<Key, Kept>>,
-    /// One version of each page of the task list, by number.
-    pub(super) pages: Mutex<BTreeMap<u64, Page>>,
     /// Watched logs of sent messages.
     tails: Mutex<BTreeMap<MemberName, Arc<Mutex<Tail>>>>,
 }
@@ -48,6 +57,13 @@ struct Kept {
 }
 
 impl Seen {
+    pub(super) fn new(known: Arc<Known>) -> Self {
+        Self {
+            known,
+            ..Self::default()
+        }
+    }
+
     /// Hears of a key from now on.
     pub(super) fn watch(&self, key: Key, heard: Heard) {
         self.watched.lock().insert(key, heard);
@@ -92,11 +108,11 @@ impl Seen {
 
     /// Forgets everything: the team is gone, and the next one of this name starts from zero.
     pub(super) fn forget(&self) {
-        *self.roster.lock() = None;
-        *self.budgets.lock() = None;
+        *self.known.roster.lock() = None;
+        *self.known.budgets.lock() = None;
+        self.known.pages.lock().clear();
         self.unread.lock().clear();
         self.kept.lock().clear();
-        self.pages.lock().clear();
         self.tails.lock().clear();
     }
 

@@ -12,6 +12,9 @@ use super::key::Key;
 use crate::lease::Held;
 use crate::{LeaseEnd, StoreError};
 
+/// Most records that are read one by one, side by side. Reading more in one pass is faster.
+pub(crate) const FEW: usize = 16;
+
 /// Identifies a write, so that a repetition of it is recognized.
 pub(crate) type WriteId = Uuid;
 
@@ -26,6 +29,9 @@ pub(crate) struct Stored {
 
 /// An entry for a log.
 pub(crate) type NewEntry = (Key, WriteId, Vec<u8>);
+
+/// Waits for the answer to a request to append entries.
+pub(crate) type Appending = Box<dyn FnOnce() -> Answered<()>>;
 
 /// Entries of a log.
 #[derive(Debug, Default)]
@@ -104,6 +110,15 @@ pub(crate) trait Space: Debug + Send + Sync {
         true
     }
 
+    /// Connects to the server, if there is one. Changes of keys that are watched afterwards are heard of
+    /// without a gap.
+    fn connect(&self, _at_most: Duration) -> Answered<()> {
+        Ok(())
+    }
+
+    /// Is called before leases are read: what that requires besides can be requested at the same time.
+    fn expect_leases(&self) {}
+
     /// Returns whether a request may have reached the server. None has before the first connection.
     fn was_connected(&self) -> bool {
         true
@@ -130,6 +145,11 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns a record, if there is one.
     fn read(&self, key: &Key, at_most: Duration) -> Answered<Option<Stored>>;
 
+    /// Returns several records, in the order of the keys.
+    fn read_each(&self, keys: &[Key], at_most: Duration) -> Answered<Vec<Option<Stored>>> {
+        keys.iter().map(|key| self.read(key, at_most)).collect()
+    }
+
     /// Returns the server's time, which is the same for all machines. Only its differences count.
     fn time(&self, at_most: Duration) -> Answered<UnixMs>;
 
@@ -148,7 +168,7 @@ pub(crate) trait Space: Debug + Send + Sync {
         at_most: Duration,
     ) -> Result<u64, NotWritten>;
 
-    /// Removes a record that is not written any more.
+    /// Removes a record that is not written any more. It need not have happened when this returns.
     fn remove_record(&self, key: &Key, at_most: Duration) -> Answered<()>;
 
     /// Removes the log of this key, and all records whose keys begin with these words. What is written
@@ -158,6 +178,12 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Appends entries to logs in this order, except those that already are. If one is refused, others
     /// may be appended.
     fn append(&self, entries: &[NewEntry], at_most: Duration) -> Answered<()>;
+
+    /// Begins to append entries as [`Self::append`]. The result waits for the answer.
+    fn begin_append(&self, entries: &[NewEntry], at_most: Duration) -> Appending {
+        let answer = self.append(entries, at_most);
+        Box::new(|| answer)
+    }
 
     /// Removes entries of a log that nobody reads any more, by the positions after them. Those of the
     /// others stay the same. It need not have happened when this returns.
@@ -200,8 +226,7 @@ pub(crate) trait Space: Debug + Send + Sync {
         at_most: Duration,
     ) -> Answered<Vec<(Key, Stored)>>;
 
-    /// Returns all leases that were ever held. One that is renewed meanwhile may be missing if it is not
-    /// wanted.
+    /// Returns those of the wanted leases that were ever held, and perhaps others.
     fn leases(
         &self,
         wanted: &[MemberName],

@@ -121,7 +121,7 @@ impl<'a> Pages<'a> {
 
 impl RecordsTeam {
     fn task_page(&self, number: u64, id: WriteId) -> Result<Arc<Vec<Task>>, Unread> {
-        if let Some((kept, page)) = self.seen.pages.lock().get(&number)
+        if let Some((kept, page)) = self.seen.known.pages.lock().get(&number)
             && *kept == id
         {
             return Ok(Arc::clone(page));
@@ -133,6 +133,7 @@ impl RecordsTeam {
         };
         let page = Arc::new(from_bytes(&key, &found.value)?);
         self.seen
+            .known
             .pages
             .lock()
             .insert(number, (id, Arc::clone(&page)));
@@ -152,7 +153,11 @@ impl RecordsTeam {
         let read = |at_most| self.space.read(&key, at_most);
         // No other process writes this key: after a conflict, an earlier attempt may have written it.
         while !self.answered(true, write)? && self.answered(false, read)?.is_none() {}
-        self.seen.pages.lock().insert(number, (id, Arc::new(tasks)));
+        self.seen
+            .known
+            .pages
+            .lock()
+            .insert(number, (id, Arc::new(tasks)));
         Ok(id)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use swarm_protocol::{Event, Member, NewTask, Task, TaskId};
+use swarm_protocol::{Event, Member, NewTask, Task, TaskId, TeamConfig};
 
 use super::key::Key;
 use super::record::Outbox;
@@ -31,12 +31,10 @@ impl RecordsTeam {
     }
 
     pub(super) fn tasks(&self) -> Result<TaskList> {
-        self.require()?;
         self.read_tasks(|_, pages| pages.all())
     }
 
     pub(super) fn task(&self, id: TaskId) -> Result<Task> {
-        self.require()?;
         let list = self.read_tasks(|_, pages| pages.related(&[id]))?;
         list.require(&self.team, id).cloned()
     }
@@ -54,7 +52,7 @@ impl RecordsTeam {
     pub(super) fn check_update(&self, id: TaskId, change: &TaskChange, by: &Actor) -> Result<()> {
         self.read_tasks(|tasks, pages| {
             let list = concerned(pages, id, change)?;
-            let actor = self.current(tasks, by)?;
+            let actor = self.current(tasks, by, self.config()?)?;
             Ok(actor.planner(&list).update(id, change).map(drop)?)
         })
     }
@@ -133,24 +131,32 @@ impl RecordsTeam {
             spawn_id: member.spawn_id(),
             failed_because: None,
         };
-        let tasks = self.read(&values::tasks())?;
-        let before = member.spawn_id().filter(|_| has_died);
-        let before = before.and_then(|spawn| tasks.ended.get(&spawn));
-        let before = before.map_or(0, Vec::len);
+        let before = match member.spawn_id().filter(|_| has_died) {
+            Some(spawn) => {
+                let tasks = self.read(&values::tasks())?;
+                tasks.ended.get(&spawn).map_or(0, Vec::len)
+            }
+            None => 0,
+        };
         let event = |_: &[TaskId]| stopped.map(|stopped| stopped.event(&member.name));
         let mut released = self.end_spawn(&returned, event)?;
         Ok(released.split_off(before))
     }
 
-    /// The roster is read after the list: a spawn is ended in the list before it leaves the roster.
-    fn current<'a>(&'a self, tasks: &TasksValue, by: &'a Actor) -> Result<CurrentActor<'a>> {
+    /// The roster may be older than the list: a spawn is ended in the list before it leaves the roster.
+    fn current<'a>(
+        &'a self,
+        tasks: &TasksValue,
+        by: &'a Actor,
+        config: TeamConfig,
+    ) -> Result<CurrentActor<'a>> {
         if let Some(spawn_id) = by.spawn_id.filter(|spawn| tasks.ended.contains_key(spawn)) {
             return Err(StoreError::SpawnGone {
                 team: self.team.clone(),
                 spawn_id,
             });
         }
-        CurrentActor::new(&self.team, self.config()?, by, self.now())
+        CurrentActor::new(&self.team, config, by, self.now())
     }
 
     /// Reads tasks, again if the list changes meanwhile.
@@ -160,7 +166,12 @@ impl RecordsTeam {
     ) -> Result<R> {
         let mut missing = None;
         loop {
-            let tasks = self.read(&values::tasks())?;
+            let (revision, found) = self.fetch(&values::tasks())?;
+            let tasks = found.value;
+            // Only a team has a list.
+            if revision == 0 {
+                self.require()?;
+            }
             match read(&tasks, &Pages::new(self, &tasks)) {
                 Ok(read) => return Ok(read),
                 Err(Unread::Replaced(page)) => look_again(&mut missing, page)?,
@@ -178,8 +189,13 @@ impl RecordsTeam {
     ) -> Result<R> {
         self.change_pages(|tasks, pages, events| {
             let list = which(pages)?;
-            let actor = self.current(tasks, by)?;
-            let plan = plan(actor.planner(&list), tasks)?;
+            let planned = |config| {
+                let actor = self.current(tasks, by, config)?;
+                plan(actor.planner(&list), tasks)
+            };
+            let known = self.known_config().and_then(planned);
+            // The roster may have changed unheard.
+            let plan = known.or_else(|_| planned(self.config()?))?;
             // Those that look for work and find none would keep others from writing.
             events.changes_nothing = plan.is_nothing();
             // What is reported must be done: pages may be refused.

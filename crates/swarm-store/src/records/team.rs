@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::call::{Call, Patience};
 use super::key::Key;
 use super::record::{Outbox, Outgoing, Record, Value, Versioned, from_bytes, joined, to_bytes};
-use super::seen::{LastReading, Reading, Seen};
-use super::space::{Answered, NewEntry, NoAnswer, NotWritten, Space, WriteId};
+use super::seen::{Known, LastReading, Reading, Seen};
+use super::space::{Answered, Appending, NewEntry, NoAnswer, NotWritten, Space, WriteId};
 use super::values::{self, RosterValue};
 use crate::file::{Layout, hub_file};
 use crate::keys::SigningKey;
@@ -76,6 +76,12 @@ impl RecordsTeam {
         }
     }
 
+    /// Shares what is known of the team with other handles.
+    pub(crate) fn with_known(mut self, known: Arc<Known>) -> Self {
+        self.seen = Arc::new(Seen::new(known));
+        self
+    }
+
     /// Sets an observer of the events that this handle records.
     pub(crate) fn with_observer(mut self, observer: Observer) -> Self {
         self.observer = observer;
@@ -108,9 +114,9 @@ impl RecordsTeam {
         Ok(config)
     }
 
-    /// Returns the error if the team does not exist.
+    /// Returns the error if the team does not exist. Its deletion may not have been heard of yet.
     pub(super) fn require(&self) -> Result<()> {
-        self.config().map(drop)
+        self.roster_seen().map(drop)
     }
 
     pub(super) fn now(&self) -> UnixMs {
@@ -153,6 +159,8 @@ impl RecordsTeam {
         {
             return Ok(reading.value.clone());
         }
+        // Only then nothing is missed between the two.
+        self.answered(false, |at_most| self.space.connect(at_most))?;
         let reading = Reading::new(self.space.heard(&[key]), read)?;
         let value = reading.value.clone();
         *last.lock() = Some(reading);
@@ -179,9 +187,11 @@ impl RecordsTeam {
                 Some((revision, kept)) => (revision, Versioned::clone(&kept)),
                 None => self.fetch(record)?,
             };
-            self.publish(key, revision, &found)?;
+            let publishing = self.begin_publish(key, revision, &found)?;
             let mut outbox = Outbox::new(self.now());
-            let result = match edit(&mut found.value, &mut outbox) {
+            let edited = edit(&mut found.value, &mut outbox);
+            self.finish_publish(publishing)?;
+            let result = match edited {
                 // There may be a change that was not heard yet.
                 Err(_) if is_kept => continue,
                 Ok(_) if is_kept && outbox.changes_nothing => continue,
@@ -327,6 +337,18 @@ impl RecordsTeam {
 
     /// Appends to logs what the writer of a record has to append, each entry once.
     fn publish<V>(&self, key: &Key, revision: u64, written: &Versioned<V>) -> Result<()> {
+        let publishing = self.begin_publish(key, revision, written)?;
+        self.finish_publish(publishing)
+    }
+
+    /// Does the same, except that the entries may not be stored yet. Until [`Self::finish_publish`],
+    /// the caller can do something else.
+    fn begin_publish<V>(
+        &self,
+        key: &Key,
+        revision: u64,
+        written: &Versioned<V>,
+    ) -> Result<Publishing> {
         let (mut events, mut archived, mut letters) = (Vec::new(), Vec::new(), Vec::new());
         for (number, (id, entry)) in written.outbox.iter().enumerate() {
             match entry {
@@ -338,10 +360,28 @@ impl RecordsTeam {
             }
         }
         events.append(&mut archived);
-        self.append(&joined(events))?;
-        letters
-            .into_iter()
-            .try_for_each(|(number, letter)| self.deliver_letter(key, (revision, number), letter))
+        let entries = joined(events);
+        let mut begun = None;
+        if (1..=AT_ONCE).contains(&entries.len()) {
+            self.require_patience()?;
+            begun = Some(
+                self.space
+                    .begin_append(&entries, self.call.of_request(false)),
+            );
+        }
+        letters.into_iter().try_for_each(|(number, letter)| {
+            self.deliver_letter(key, (revision, number), letter)
+        })?;
+        Ok(Publishing { entries, begun })
+    }
+
+    fn finish_publish(&self, publishing: Publishing) -> Result<()> {
+        match publishing.begun.map(|answer| answer()) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(NoAnswer::Failed(_) | NoAnswer::Unanswered(_))) | None => {
+                self.append(&publishing.entries)
+            }
+        }
     }
 
     /// The change is done, whatever happens to its events: the next reader appends those that are
@@ -359,6 +399,13 @@ impl RecordsTeam {
         }
         published.is_ok()
     }
+}
+
+/// Entries that are being appended to logs.
+struct Publishing {
+    entries: Vec<NewEntry>,
+    /// `None` if it has not begun.
+    begun: Option<Appending>,
 }
 
 fn stored<V: Value>(
@@ -426,7 +473,9 @@ impl RecordsTeam {
         false
     }
 
+    /// Whoever prepares a change reconciles the team next.
     pub(super) fn adopt(&self) -> Result<()> {
+        self.space.expect_leases();
         self.require()
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use swarm_hubkit::{Link, NatsServer};
 use swarm_protocol::{ErrorKind, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TaskChange, TeamStore};
+use swarm_store::{Actor, BlockOn as _, Draft, StoreError, TaskChange, Team, TeamStore};
 
 use crate::hub::{has_no_server, publish, purge, revision, settings, subjects, value};
 use crate::hub_scene::{Scene, crew, hold, join, machine, wait_until_lost};
@@ -122,6 +122,17 @@ fn an_operation_whose_acknowledgement_is_lost_is_done_once() {
     assert_eq!(store.teams().block_on().unwrap(), []);
 }
 
+/// So many members are read in one pass.
+const MANY: usize = 16;
+
+fn add_many(crew: &dyn Team) {
+    for number in 0..MANY {
+        let member = name(&format!("member-{number}"));
+        let added = crew.add_external(&member, Path::new("/"));
+        added.block_on().unwrap();
+    }
+}
+
 #[test]
 fn members_without_mail_and_reports_are_not_read_one_by_one() {
     if has_no_server() {
@@ -130,13 +141,14 @@ fn members_without_mail_and_reports_are_not_read_one_by_one() {
     let scene = Scene::new();
     let (link, there) = scene.linked();
     let crew = crew(&there);
+    add_many(&*crew);
     let carl = name("carl");
     let added = crew.add_external(&carl, Path::new("/"));
     added.block_on().unwrap();
     for key in ["lease.carl", "record.inbox.carl", "record.reports.carl"] {
         // A request for a single record names it.
         link.mute_after(&format!("\"swarm.crew.{key}\""));
-        assert_eq!(crew.member_view().block_on().unwrap().len(), 2);
+        assert_eq!(crew.member_view().block_on().unwrap().len(), 2 + MANY);
         assert!(!link.has_lost(), "{key}");
     }
 }
@@ -148,6 +160,7 @@ fn a_reconciliation_does_not_read_leases_one_by_one() {
     }
     let scene = Scene::new();
     let here = crew(&scene.here);
+    add_many(&*here);
     let [alice, bob] = ["alice", "bob"].map(name);
     let spawns = [&alice, &bob].map(|member| join(&*here, member.as_str()));
     let _lease = hold(&*here, &alice, spawns[0]);
