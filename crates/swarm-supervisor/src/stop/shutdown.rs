@@ -1,12 +1,17 @@
 //! Graceful shutdown of one member: request, answer, and termination after the timeout.
 
+use std::time::{Duration, Instant};
+
 use swarm_os::{Liveness, OsError};
-use swarm_protocol::{ControlFrame, MemberName, RequestId, SpawnId};
+use swarm_protocol::{ControlFrame, MemberName, MemberState, RequestId, SpawnId};
 use swarm_store::{BlockOn as _, StoreError, Topic};
 use swarm_team::{ShutdownAsk, parks_here, request_shutdown};
 
 use super::{StopOptions, StopOutcome, StopReport};
 use crate::{LeadError, SupervisedMember};
+
+/// How long a member on a hub that has reported that it stops may take.
+const STOPPING: Duration = Duration::from_secs(20);
 
 /// A member's answer to a shutdown request.
 enum ShutdownAnswer {
@@ -83,7 +88,7 @@ impl SupervisedMember<'_> {
 
     /// Returns the spawn of a member that swarm started.
     pub(super) fn spawn_id(self) -> Result<SpawnId, LeadError> {
-        let config = self.files().config().block_on()?;
+        let config = self.files().known_config().block_on()?;
         let member = config
             .member(self.name)
             .filter(|member| !member.name.is_lead())
@@ -98,10 +103,16 @@ impl SupervisedMember<'_> {
         let terminate = || self.end_processes(spawn_id, options.grace(context));
         let mail = Topic::Mail(MemberName::lead());
         let mut mail = self.files().watch(&context.watcher, &mail);
-        let deadline = tokio::time::sleep(options.timeout);
+        let began = Instant::now();
         let Some(request) = self.send_request(Some(spawn_id), options).await? else {
             return terminate().await;
         };
+        let mut timeout = options.timeout.saturating_sub(began.elapsed());
+        if self.files().is_remote() {
+            // The time that the request takes to the hub, and the answer back, is not the member's.
+            timeout = options.timeout.saturating_add(began.elapsed());
+        }
+        let deadline = tokio::time::sleep(timeout);
         let ended = self.death();
         tokio::pin!(ended, deadline);
         loop {
@@ -116,6 +127,7 @@ impl SupervisedMember<'_> {
                 return Ok(StopOutcome::Refused { reason });
             }
             tokio::select! {
+                biased;
                 fell = &mut ended => {
                     // If the watcher thread fails, the lock itself is checked.
                     if let Ok(fell) = fell {
@@ -128,10 +140,28 @@ impl SupervisedMember<'_> {
                 }
                 () = mail.changed(), if !options.at_once => {}
                 () = &mut deadline => {
+                    if self.is_stopping(spawn_id).await && self.ends_within(STOPPING).await {
+                        return Ok(StopOutcome::Approved);
+                    }
                     return terminate().await;
                 }
             }
         }
+    }
+
+    /// Returns whether a member on a hub has reported that it stops: what remains takes long on a slow
+    /// link.
+    async fn is_stopping(self, spawn_id: SpawnId) -> bool {
+        let files = self.files();
+        let last = if files.is_remote() {
+            files.state(self.name).await.ok().flatten()
+        } else {
+            None
+        };
+        last.is_some_and(|last| {
+            last.spawn_id == spawn_id
+                && matches!(last.state, MemberState::Stopping | MemberState::Stopped)
+        })
     }
 
     /// Sends the request. Returns `None` if the inbox stays locked until the timeout, most likely by
