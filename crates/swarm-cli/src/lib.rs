@@ -38,6 +38,7 @@ mod sgr;
 mod shell_guards;
 mod shim;
 mod short_forms;
+mod side_by_side;
 mod spawn_context;
 mod team_hooks;
 mod teammate;

@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 use swarm_config::top_of;
 use swarm_protocol::{TeamConfig, TeamName, with_causes};
-use swarm_store::{BlockOn as _, StoreError, Team, TeamDamage};
+use swarm_store::{BlockOn as _, ReconcileReport, StoreError, Team, TeamDamage};
 
 use crate::app::App;
 use crate::failure::{Failure, Result};
 use crate::output::plain;
+use crate::side_by_side::side_by_side;
 use crate::unreachable_hubs::{take_unreachable, unreachable};
 
 /// A selected team.
@@ -130,13 +131,35 @@ impl App {
     /// data can still be read.
     pub(crate) fn in_line(&self, team: &TeamName) -> Result<Arc<dyn Team>> {
         let team = self.store.team(team);
-        match swarm_team::reconcile(&team) {
+        self.reconcile(&team)?;
+        Ok(team)
+    }
+
+    /// Returns whether something may have changed.
+    fn reconcile(&self, team: &Arc<dyn Team>) -> Result<bool> {
+        match swarm_team::reconcile(team) {
             Err(error) if error.prevents_only_changes() => {
                 self.out.warn(&format!("swarm: {}", not_entered(&error)));
+                Ok(true)
             }
-            done => drop(done?),
+            done => Ok(done? != ReconcileReport::default()),
         }
-        Ok(team)
+    }
+
+    /// Like [`App::team`], with what `read` returns of it. A hub is asked for both at the same time.
+    pub(crate) fn team_with<T: Send>(
+        &self,
+        read: impl Fn(&dyn Team) -> Result<T, StoreError> + Sync,
+    ) -> Result<(Arc<dyn Team>, T)> {
+        let team = self.store.team(&self.team_as_it_is()?);
+        if !team.is_remote() {
+            self.reconcile(&team)?;
+            let found = read(&*team)?;
+            return Ok((team, found));
+        }
+        let (found, changed) = side_by_side(|| read(&*team), || self.reconcile(&team));
+        let found = if changed? { read(&*team) } else { found };
+        Ok((team, found?))
     }
 
     /// Returns the teams for `--all`, those that work in this directory first.

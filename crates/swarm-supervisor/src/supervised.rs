@@ -60,10 +60,15 @@ impl SupervisedMember<'_> {
     }
 }
 
-/// Returns whether a member runs. A member that is not in the roster any more has stopped: several
-/// processes may remove the same one, so a name that was read before can be gone.
+/// Returns whether a member runs.
 pub(crate) fn member_liveness(team: &dyn Team, name: &MemberName) -> Result<Liveness, StoreError> {
-    match team.liveness(name).block_on() {
+    living(team.liveness(name).block_on())
+}
+
+/// A member that is not in the roster any more has stopped: several processes may remove the same one, so a
+/// name that was read before can be gone.
+pub(crate) fn living(found: Result<Liveness, StoreError>) -> Result<Liveness, StoreError> {
+    match found {
         Err(StoreError::MemberNotFound { .. }) => Ok(Liveness::Dead),
         found => found,
     }

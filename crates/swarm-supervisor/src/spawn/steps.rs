@@ -142,7 +142,7 @@ impl<'a> SupervisedTeam<'a> {
         let timeout = timeout.saturating_add(context.wait_for_servers(&options));
         let spawn_id = SpawnId::random();
         // If the name is taken, fail before anything is created.
-        let config = self.files().config().await?;
+        let config = self.files().known_config().await?;
         let is_taken = former.is_none() && config.member(&options.name).is_some();
         let worktree = if is_taken {
             None
@@ -246,7 +246,7 @@ impl<'a> SupervisedTeam<'a> {
         let mut facts = self.context.terminal.clone();
         facts.server_number = server_number(&canonical(&self.context.root), self.name);
         // All members of a team use the server of the first one.
-        let config = self.files().config().await?;
+        let config = self.files().known_config().await?;
         let sockets = config
             .teammates()
             .filter_map(|member| member.swarm.as_ref()?.socket.clone());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use swarm_os::Liveness;
 use swarm_protocol::{AgentId, LifeKind, LifeRecord, Member, MemberName, MemberState, SpawnId};
 use swarm_store::process::is_dead;
-use swarm_store::{LeaseEnd, StoreError, Team};
+use swarm_store::{LeaseEnd, Team};
 
 use super::{StopOutcome, StopReport};
 use crate::{LeadError, SupervisedMember, node_of};
@@ -30,7 +30,7 @@ impl SupervisedMember<'_> {
     /// Returns an error if the store fails.
     pub async fn await_reported_end(self) -> Result<(), LeadError> {
         let files = self.files();
-        let config = files.config().await?;
+        let config = files.known_config().await?;
         let Some(spawn_id) = config.member(self.name).and_then(Member::spawn_id) else {
             return Ok(());
         };
@@ -46,16 +46,11 @@ impl SupervisedMember<'_> {
     }
 
     /// Waits until the lease of a member is released, and returns whether that was in time.
-    async fn ends_within(self, limit: Duration) -> bool {
+    pub(super) async fn ends_within(self, limit: Duration) -> bool {
         let ended = tokio::time::timeout(limit, self.death()).await;
         let in_time = matches!(ended, Ok(Ok(Ok(()))));
         tracing::debug!(team = %self.team.name, member = %self.name, in_time, "waited for its lock");
         in_time
-    }
-
-    async fn is_task(self) -> bool {
-        let record = self.files().life_record(self.name).await;
-        record.is_some_and(|record| record.kind == LifeKind::Task)
     }
 
     /// Stops a member that is a task of its lead's process: no signal is sent, because it would
@@ -65,17 +60,6 @@ impl SupervisedMember<'_> {
             tracing::warn!(team = %self.team.name, member = %self.name, %error, "task not stopped");
         }
         self.ends_within(TASK_END).await;
-    }
-
-    /// Ends the lease of a dead process: a hub would notice its death only when the lease is not
-    /// renewed.
-    async fn end_lease_of_dead(self, spawn_id: SpawnId) -> Result<(), StoreError> {
-        let files = self.files();
-        let record = files.life_record(self.name).await;
-        if record.is_some_and(|record| record.spawn_id == spawn_id && is_dead(&record)) {
-            files.end_lease(self.name, &spawn_id).await?;
-        }
-        Ok(())
     }
 
     /// Terminates a member's processes: SIGTERM, then after `grace` SIGKILL.
@@ -91,16 +75,19 @@ impl SupervisedMember<'_> {
                 left: terminated.left,
             });
         }
-        let config = self.files().config().await?;
+        let config = self.files().known_config().await?;
         let member = config.member(self.name);
         let member = member.filter(|member| member.spawn_id() == Some(spawn_id));
         if let Some(member) = member
-            && self.is_task().await
+            && let Some(record) = self.files().life_record(self.name).await
         {
-            self.end_task(member, spawn_id).await;
-        }
-        if member.is_some() && self.liveness()? == Liveness::Alive {
-            self.end_lease_of_dead(spawn_id).await?;
+            if record.kind == LifeKind::Task {
+                self.end_task(member, spawn_id).await;
+            }
+            // A hub would notice the death only when the lease is not renewed.
+            if record.spawn_id == spawn_id && is_dead(&record) {
+                self.files().end_lease(self.name, &spawn_id).await?;
+            }
         }
         if member.is_some() && self.liveness()? == Liveness::Alive {
             let member = self.name.clone();
@@ -131,9 +118,13 @@ impl SupervisedMember<'_> {
     /// Returns where a member runs, if its process cannot be found from here: on another machine, or
     /// with another config directory.
     pub(super) async fn runs_elsewhere(self) -> Option<String> {
-        let files = self.files();
-        let there = files.life_record(self.name).await?;
-        started_elsewhere(&*files, self.name, &there, &self.team.context.process.host).await
+        let there = self.files().life_record(self.name).await?;
+        self.place_of(&there).await
+    }
+
+    async fn place_of(self, there: &LifeRecord) -> Option<String> {
+        let this_host = &self.team.context.process.host;
+        started_elsewhere(&*self.files(), self.name, there, this_host).await
     }
 
     /// Returns whether a node reports the member, which carries out commands about it. A node that
@@ -152,19 +143,21 @@ impl SupervisedMember<'_> {
     /// is another one.
     pub(crate) async fn ran_elsewhere(self, spawn_id: SpawnId) -> Option<String> {
         let files = self.files();
-        if !files.is_remote() || files.life_record(self.name).await?.spawn_id != spawn_id {
+        if !files.is_remote() {
             return None;
         }
-        self.runs_elsewhere().await
+        let there = files.life_record(self.name).await?;
+        if there.spawn_id != spawn_id {
+            return None;
+        }
+        self.place_of(&there).await
     }
 
     /// Returns the last process of a spawn, if it ran elsewhere.
     pub(super) async fn remote_process(self, spawn_id: SpawnId) -> Option<RemoteProcess> {
         let host = self.ran_elsewhere(spawn_id).await?;
-        let members = self.files().member_view().await.unwrap_or_default();
-        let is_parked = members
-            .iter()
-            .any(|view| view.member.name == *self.name && view.parked_on.is_some());
+        let parked = self.files().parked_process(self.name).await;
+        let is_parked = parked.is_some_and(|parked| parked.spawn_id == spawn_id);
         Some(RemoteProcess { host, is_parked })
     }
 }

@@ -65,7 +65,7 @@ impl SupervisedMember<'_> {
     /// Returns an error if the store fails, or if processes could not be terminated.
     pub async fn remove_departed(self) -> Result<(), LeadError> {
         let files = self.files();
-        let config = files.config().await?;
+        let config = files.known_config().await?;
         let Some(member) = config.member(self.name) else {
             return Ok(());
         };
@@ -91,7 +91,7 @@ impl SupervisedMember<'_> {
 
     /// Returns the roster entry of this name if the member is dead.
     pub(crate) fn dead_entry(self) -> Result<Option<Member>, LeadError> {
-        let config = self.files().config().block_on()?;
+        let config = self.files().known_config().block_on()?;
         let dead = config.member(self.name).filter(|member| {
             let mark = member.swarm.as_ref();
             !self.name.is_lead() && mark.is_some_and(|mark| mark.died_at.is_some())
@@ -106,7 +106,7 @@ impl SupervisedMember<'_> {
     /// Returns an error if the store fails.
     pub fn namesake(self, replace: bool) -> Result<Option<Member>, LeadError> {
         let files = self.files();
-        match files.config().block_on()?.member(self.name) {
+        match files.known_config().block_on()?.member(self.name) {
             Some(member) if replace && !self.name.is_lead() => Ok(Some(member.clone())),
             Some(_) => self.dead_entry(),
             None => {

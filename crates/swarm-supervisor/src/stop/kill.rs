@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use futures::future::join;
 use swarm_os::Liveness;
 use swarm_protocol::{Event, Member, MemberName, PERSON, RequestId, SpawnId, UnixMs};
 use swarm_store::Team;
 use swarm_team::{SpawnOrder, parks_here};
 
 use super::{StopOptions, StopOutcome, StopReport};
+use crate::supervised::living;
 use crate::{LeadError, SupervisedMember};
 
 impl SupervisedMember<'_> {
@@ -21,7 +23,7 @@ impl SupervisedMember<'_> {
         report: &mut StopReport,
     ) -> Result<bool, LeadError> {
         let files = self.files();
-        let config = files.config().await?;
+        let config = files.known_config().await?;
         let Some(entry) = config
             .member(self.name)
             .filter(|entry| is_begun(entry, spawn_id))
@@ -51,12 +53,14 @@ impl SupervisedMember<'_> {
     /// could not be terminated.
     pub async fn kill(self) -> Result<StopReport, LeadError> {
         let spawn_id = self.spawn_id()?;
-        if self.liveness()? == Liveness::Alive {
-            if let Some(host) = self.runs_elsewhere().await {
+        let files = self.files();
+        let (found, elsewhere) = join(files.liveness(self.name), self.runs_elsewhere()).await;
+        if living(found)? == Liveness::Alive {
+            if let Some(host) = elsewhere {
                 let member = self.name.clone();
                 return Err(LeadError::Elsewhere { member, host });
             }
-            announce(&*self.files(), self.name, self.team.context.clock.now()).await;
+            announce(&*files, self.name, self.team.context.clock.now()).await;
         }
         self.kill_spawn(spawn_id).await
     }
@@ -91,7 +95,13 @@ impl SupervisedMember<'_> {
     /// refusal would not count. Returns the former roster entry. The entry of a dead member stays
     /// for the new spawn, which takes it over or restores it on failure.
     pub(crate) async fn end_live_namesake(self) -> Result<Option<Member>, LeadError> {
-        let Some(member) = self.files().config().await?.member(self.name).cloned() else {
+        let Some(member) = self
+            .files()
+            .known_config()
+            .await?
+            .member(self.name)
+            .cloned()
+        else {
             return Ok(None);
         };
         let spawning = member

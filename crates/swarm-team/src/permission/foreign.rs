@@ -150,7 +150,7 @@ pub async fn early_plan_wait(
 /// # Errors
 /// Errors of the store.
 pub async fn adopt_requests(team: &dyn Team, now: UnixMs) -> Result<(), StoreError> {
-    let config = team.config().await?;
+    let config = team.known_config().await?;
     let has_foreign = config.teammates().any(|member| member.swarm.is_none());
     if !has_foreign {
         return Ok(());

@@ -100,7 +100,7 @@ fn approve_one(
     let is_edited = input.is_some();
     // A team that cannot be read may have teammates.
     let has_teammates =
-        (team.config().block_on()).map_or(true, |config| config.teammates().next().is_some());
+        (team.known_config().block_on()).map_or(true, |config| config.teammates().next().is_some());
     let granted = granted(asked, has_teammates).filter(|_| always);
     let more = match &granted {
         Some(granted) => format!("\n  and without asking, {granted}"),

@@ -127,7 +127,7 @@ fn with_ignored_answers(
 /// Adds requests of other programs' members to the queue if no lead process does.
 pub(in crate::commands) fn adopt(app: &App, team: &dyn Team) -> Result<()> {
     if !team.is_foreign().block_on()
-        && lead_standing(&*app.store, &team.config().block_on()?)? == LeadStanding::ByHand
+        && lead_standing(&*app.store, &team.known_config().block_on()?)? == LeadStanding::ByHand
     {
         swarm_team::adopt_requests(team, app.clock.now()).block_on()?;
     }

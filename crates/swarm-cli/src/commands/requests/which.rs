@@ -47,7 +47,7 @@ pub(super) fn named(app: &App, team: &dyn Team, word: Option<&str>, verb: &str) 
 }
 
 fn is_member(team: &dyn Team, word: &str) -> Result<bool> {
-    let members = team.config().block_on()?.members;
+    let members = team.known_config().block_on()?.members;
     Ok(members.iter().any(|member| member.name.as_str() == word))
 }
 

@@ -54,7 +54,7 @@ pub(in crate::commands) fn run(app: &App, args: &SendArgs) -> Result<()> {
         return session::send(app, to, text(&args.text, LONGEST_FRAME)?);
     }
     let command_actor = party_in(app, "send", team_named_by(&args.to))?;
-    let config = command_actor.team.config().block_on()?;
+    let config = command_actor.team.known_config().block_on()?;
     let sender = sender(&command_actor, &config, args)?;
     let receivers = receivers(&config, &command_actor, &sender, args)?;
     let text = text(&args.text, app.settings.max_message_bytes)?;

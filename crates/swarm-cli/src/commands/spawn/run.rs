@@ -270,7 +270,7 @@ fn refuse_if_running(runtime: &Runtime, member: SupervisedMember<'_>) -> Result<
 
 /// Warns that members of a team with a lost lead park or stop without reading their prompt.
 fn refuse_if_lead_lost(app: &App, team: &TeamName) -> Result<()> {
-    let config = app.store.team(team).config().block_on()?;
+    let config = app.store.team(team).known_config().block_on()?;
     let standing = lead_standing(&*app.store, &config)?;
     let LeadStanding::Lost(pid) = standing else {
         return Ok(());

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::thread;
 
 use serde_json::{Map, Value, json};
 use swarm_protocol::{
@@ -25,6 +23,7 @@ use crate::commands::task;
 use crate::commands::team::state_in;
 use crate::failure::Result;
 use crate::own_process::host_name;
+use crate::side_by_side::side_by_side;
 use crate::spawn_context::worktrees;
 use crate::which_team::not_entered;
 
@@ -69,8 +68,15 @@ impl Status {
     pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self> {
         let team = app.store.team(team);
         let (seen, tasks, unentered) = members_and_tasks(&team)?;
-        let requests = open_requests(&*team)?;
-        past.read_on(&*app.store, &seen.config)?;
+        let (elsewhere, rest) = side_by_side(
+            || elsewhere(&*team, &seen.members),
+            || {
+                let requests = open_requests(&*team)?;
+                past.read_on(&*app.store, &seen.config)?;
+                Ok::<_, StoreError>((requests, team.budgets().block_on()?))
+            },
+        );
+        let (requests, budgets) = rest?;
         let inboxes = seen
             .members
             .iter()
@@ -82,18 +88,14 @@ impl Status {
         Ok(Self {
             collisions: collisions(app, &seen.config, state),
             state,
-            elsewhere: elsewhere(&*team, &seen.members),
+            elsewhere,
             damaged,
             undelivered: task::undelivered(&*team),
             unentered: unentered.as_ref().map(not_entered),
             config: seen.config,
             members: seen.members,
             deaths: past.deaths.clone(),
-            budgets: budget_uses(
-                &past.spending,
-                &team.budgets().block_on()?,
-                &app.settings.default_budgets(),
-            ),
+            budgets: budget_uses(&past.spending, &budgets, &app.settings.default_budgets()),
             spending: past.spending.clone(),
             tasks,
             requests: requests.requests,
@@ -232,14 +234,16 @@ fn collisions(app: &App, config: &TeamConfig, state: &str) -> Vec<Collision> {
 fn members_and_tasks(
     team: &Arc<dyn Team>,
 ) -> Result<(TeamView, TaskList, Option<StoreError>), StoreError> {
-    let (seen, tasks) = thread::scope(|scope| {
-        let tasks = scope.spawn(|| team.tasks().block_on());
-        let seen = team.view().block_on();
-        (
-            seen,
-            tasks.join().unwrap_or_else(|cause| resume_unwind(cause)),
-        )
-    });
+    let (tasks, seen) = side_by_side(
+        || {
+            if team.is_remote() {
+                // They are kept.
+                drop(team.budgets().block_on());
+            }
+            team.tasks().block_on()
+        },
+        || team.view().block_on(),
+    );
     let seen = seen?;
     if !seen.needs_reconcile {
         return Ok((seen, tasks?, None));

@@ -81,7 +81,7 @@ pub(super) fn targets(
         return Ok((team, members));
     }
     let team = app.team_of_id(team_in(&targets.names)?)?;
-    let config = team.config().block_on()?;
+    let config = team.known_config().block_on()?;
     let mut members = Vec::new();
     for MemberWord { name, .. } in &targets.names {
         let name = &members::known(&config, name)?.name;
@@ -105,7 +105,7 @@ fn team_in(words: &[MemberWord]) -> Result<Option<TeamName>> {
 }
 
 fn all_of(app: &App, team: &dyn Team, with_foreign: bool) -> Result<Vec<MemberName>> {
-    let config = team.config().block_on()?;
+    let config = team.known_config().block_on()?;
     let is_target = |member: &&Member| with_foreign || member.swarm.is_some();
     let (chosen, others): (Vec<_>, Vec<_>) = config.teammates().partition(is_target);
     for other in others {

@@ -55,7 +55,7 @@ pub(super) fn claimant(command_actor: &CommandActor, named: Option<&MemberName>)
     match named {
         Some(name) if name != &command_actor.name => {
             command_actor.require_person("--as")?;
-            let config = command_actor.team.config().block_on()?;
+            let config = command_actor.team.known_config().block_on()?;
             let actor = members::actor(&config, name)?;
             Ok(actor.in_name_of(&command_actor.name))
         }

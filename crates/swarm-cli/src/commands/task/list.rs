@@ -53,8 +53,7 @@ impl From<StateWord> for TaskState {
 }
 
 pub(super) fn run(app: &App, args: &TaskListArgs) -> Result<()> {
-    let team = app.team()?;
-    let list = team.tasks().block_on()?;
+    let (team, list) = app.team_with(|team| team.tasks().block_on())?;
     let owner = args.owner.as_ref();
     let owner = owner.map(|name| AgentId::new(name.clone(), team.name().clone()));
     if let Some(owner) = owner.as_ref()

@@ -102,7 +102,7 @@ pub(super) fn run(app: &App, args: TaskUpdateArgs) -> Result<()> {
         );
     }
     if let Some(owner) = &owner {
-        members::known(&command_actor.team.config().block_on()?, owner)?;
+        members::known(&command_actor.team.known_config().block_on()?, owner)?;
     }
     require_result(&command_actor, id, &change)?;
     let check_runs = clear(app, &command_actor, &actor, id, &change)?;
