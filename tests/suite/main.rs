@@ -19,6 +19,7 @@ mod hub_disk;
 mod hub_failures;
 mod hub_limits;
 mod hub_merges;
+mod hub_requests;
 mod hub_worktrees;
 mod interop;
 mod long_runs;
