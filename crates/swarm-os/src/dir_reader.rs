@@ -109,8 +109,8 @@ mod tests {
     use crate::{create_private_file, replace_alone};
 
     fn names(reader: &DirReader) -> Vec<OsString> {
-        let named = reader.pick_names(|name| Some(name.to_owned()));
-        let mut names = named.unwrap();
+        let listed = reader.pick_names(|name| Some(name.to_owned()));
+        let mut names = listed.unwrap();
         names.sort();
         names
     }
