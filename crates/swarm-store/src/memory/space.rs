@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -39,6 +40,8 @@ pub(super) struct MemorySpace {
 pub(super) struct Content {
     records: Mutex<BTreeMap<Key, Record>>,
     logs: Mutex<BTreeMap<Key, Log>>,
+    /// The position after the last entry of all logs.
+    end: AtomicU64,
     leases: Mutex<BTreeMap<MemberName, LeaseValue>>,
     bells: Bells,
 }
@@ -55,8 +58,6 @@ struct Record {
 struct Log {
     /// By the positions after them.
     entries: BTreeMap<u64, Vec<u8>>,
-    /// The position after the last one, which may have been removed.
-    end: u64,
     appended: HashSet<WriteId>,
 }
 
@@ -307,26 +308,10 @@ impl Space for MemorySpace {
             let mut logs = content.logs.lock();
             let log_now = logs.entry(log.clone()).or_default();
             if log_now.appended.insert(*id) {
-                log_now.end += 1;
-                log_now.entries.insert(log_now.end, entry.clone());
-                content.bells.ring(log, log_now.end);
+                let end = content.end.fetch_add(1, Ordering::SeqCst) + 1;
+                log_now.entries.insert(end, entry.clone());
+                content.bells.ring(log, end);
             }
-        }
-        match fault {
-            Fault::LostRequest | Fault::LostAcknowledgement => Err(self.lost()),
-            Fault::None | Fault::Conflict => Ok(()),
-        }
-    }
-
-    fn remove_entries(&self, log: &Key, at: &[u64], at_most: Duration) -> Answered<()> {
-        let faults = &self.shared.faults;
-        faults.delay();
-        let content = self.answer(at_most)?;
-        let fault = faults.of_write();
-        if fault != Fault::LostRequest
-            && let Some(log) = content.logs.lock().get_mut(log)
-        {
-            log.entries.retain(|position, _| !at.contains(position));
         }
         match fault {
             Fault::LostRequest | Fault::LostAcknowledgement => Err(self.lost()),
@@ -345,10 +330,21 @@ impl Space for MemorySpace {
         Ok(Entries { entries, next })
     }
 
-    fn end(&self, log: &Key, at_most: Duration) -> Answered<u64> {
+    fn positions(&self, logs: &Key, from: u64, at_most: Duration) -> Answered<Vec<(Key, u64)>> {
+        self.shared.faults.delay();
         let content = self.answer(at_most)?;
+        let begins = format!("{logs}.");
         let logs = content.logs.lock();
-        Ok(logs.get(log).map_or(0, |log| log.end))
+        let below = logs.iter().filter(|(key, _)| key.as_str().starts_with(&begins));
+        let mut found: Vec<_> = below
+            .flat_map(|(key, log)| log.entries.range(from + 1..).map(|(at, _)| (key.clone(), *at)))
+            .collect();
+        found.sort_by_key(|(_, at)| *at);
+        Ok(found)
+    }
+
+    fn end(&self, _log: &Key, at_most: Duration) -> Answered<u64> {
+        Ok(self.answer(at_most)?.end.load(Ordering::SeqCst))
     }
 
     fn heard(&self, keys: &[Key]) -> Heard {
@@ -370,18 +366,8 @@ impl Space for MemorySpace {
         let is_below = |key: &&Key| key.as_str().starts_with(&begins);
         let records = content.records.lock();
         let records = records.iter().filter(|(key, _)| is_below(key));
-        let mut found: Vec<_> = records
-            .map(|(key, record)| (key.clone(), record.stored()))
-            .collect();
-        let logs = content.logs.lock();
-        for (key, log) in logs.iter().filter(|(key, _)| is_below(key)) {
-            found.extend(log.entries.iter().map(|(revision, value)| {
-                let entry = Key::new(format!("{key}.{revision}"));
-                let (revision, value) = (*revision, value.clone());
-                (entry, Stored { revision, value })
-            }));
-        }
-        Ok(found)
+        let found = records.map(|(key, record)| (key.clone(), record.stored()));
+        Ok(found.collect())
     }
 
     fn leases(

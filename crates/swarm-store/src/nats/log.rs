@@ -54,17 +54,15 @@ impl Requests {
         Ok(found)
     }
 
-    /// Has the server remove messages that nobody reads any more. Returns when the requests are sent,
-    /// because the process may end then.
-    pub(super) async fn remove_messages(&self, sequences: &[u64]) -> Answered<()> {
-        let (stream, client) = (subjects::stream(&self.team), self.hub.client().await?);
-        for sequence in sequences {
-            let subject = format!("$JS.API.STREAM.MSG.DELETE.{stream}");
-            let request = format!("{{\"seq\":{sequence},\"no_erase\":true}}");
-            let sent = client.publish(subject, request.into()).await;
-            sent.map_err(|_| self.unanswered())?;
-        }
-        client.flush().await.map_err(|_| self.unanswered())
+    /// Returns the sequence numbers of the entries of logs whose keys begin with these words, behind a
+    /// sequence number.
+    pub(super) async fn positions(&self, logs: &Key, from: u64) -> Answered<Vec<(Key, u64)>> {
+        let pattern = subjects::below(&self.team, logs);
+        let found = self.messages(&pattern, from + 1, 0).await?.into_iter();
+        let log_of = |subject: &str| subjects::key(&self.team, subject).parent();
+        Ok(found
+            .map(|message| (log_of(&message.subject), message.sequence))
+            .collect())
     }
 
     async fn add(&self, found: &mut Entries, message: &StreamMessage) -> Answered<()> {
@@ -75,8 +73,8 @@ impl Requests {
         Ok(())
     }
 
-    /// Returns the records, and the entries of logs, whose keys begin with these words. A record that is
-    /// replaced meanwhile may be missing if it is not wanted.
+    /// Returns the records whose keys begin with these words. One that is replaced meanwhile may be missing
+    /// if it is not wanted.
     pub(super) async fn below(&self, prefix: &Key, wanted: &[Key]) -> Answered<Vec<(Key, Stored)>> {
         let pattern = subjects::below(&self.team, prefix);
         let mut found = Vec::new();

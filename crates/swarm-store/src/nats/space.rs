@@ -229,17 +229,17 @@ impl Space for NatsSpace {
         ))
     }
 
-    fn remove_entries(&self, _log: &Key, at: &[u64], at_most: Duration) -> Answered<()> {
-        let at = at.to_vec();
-        self.wait(at_most, |requests| async move {
-            requests.remove_messages(&at).await
-        })
-    }
-
     fn entries(&self, log: &Key, from: u64, at_most: Duration) -> Answered<Entries> {
         let log = log.clone();
         self.wait(at_most, |requests| async move {
             requests.log_from(&log, from).await
+        })
+    }
+
+    fn positions(&self, logs: &Key, from: u64, at_most: Duration) -> Answered<Vec<(Key, u64)>> {
+        let logs = logs.clone();
+        self.wait(at_most, |requests| async move {
+            requests.positions(&logs, from).await
         })
     }
 

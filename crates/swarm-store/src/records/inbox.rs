@@ -1,5 +1,5 @@
-//! Reading the inboxes of a team in records: the record, and the log of messages that it does not
-//! have yet.
+//! Reading the inboxes of a team in records: the record, and the log of the messages that were sent, which
+//! stay there.
 
 use std::collections::HashSet;
 
@@ -12,30 +12,25 @@ use super::seen::Tail;
 use super::team::RecordsTeam;
 use super::values::{self, InboxValue};
 use crate::mailbox::{replaces, replaces_others};
-use crate::{Result, StoreLimits};
+use crate::{Cursor, Result, StoreLimits};
 
 /// Messages with their positions in the log.
 pub(super) type Sent = Vec<(u64, InboxEntry)>;
 
-/// Most messages that are read and stay in the log: moving them into the record takes more requests
-/// than an acknowledgement.
-const READ_IN_LOG: usize = 64;
+/// Most messages that are read in the log behind an unread one: each change of the record writes their
+/// positions.
+const READ_BEHIND: usize = 64;
 
 impl RecordsTeam {
-    /// Returns the inbox with the messages that are not in its record. The record is read before the
-    /// log, for the position, and after it: a message leaves the log only when the record has it.
+    /// Returns the inbox with all unread messages in its entries.
     pub(super) fn inbox_if_any(&self, name: &MemberName) -> Result<Option<InboxValue>> {
-        let record = values::inbox(name);
-        // Searching the whole log takes the server longer than another request.
-        let earlier = self.read(&record)?;
-        let sent = self.sent(name, earlier.map_or(0, |inbox| inbox.next))?;
-        let mut inbox = self.read(&record)?;
-        fold(&mut inbox, sent);
+        let mut inbox = self.read(&values::inbox(name))?;
+        let sent = self.sent(name, inbox.as_ref().map_or(0, |inbox| inbox.next))?;
+        fold(&mut inbox, &sent);
         Ok(inbox)
     }
 
-    /// The same for an inbox that this handle watches, without what was not heard of yet and without
-    /// what is read in the log.
+    /// The same for an inbox that this handle watches, without what was not heard of yet.
     pub(super) fn inbox_heard(&self, name: &MemberName) -> Result<Option<InboxValue>> {
         let log = values::sent(name).key;
         let Some(before) = self.seen.rings(&log) else {
@@ -48,21 +43,48 @@ impl RecordsTeam {
             self.require_patience()?;
             tail.lock()
         };
-        let is_first = tail.end == 0;
+        let mut inbox = self.read_watched(&values::inbox(name))?;
+        if let Some(inbox) = &inbox {
+            tail.begin_after(inbox.next);
+        }
         if !self.hear_on(&log, &mut tail, before)? {
             self.read_on(&log, &mut tail, before)?;
         }
-        let mut inbox = self.read_watched(&values::inbox(name))?;
-        if let Some(inbox) = &inbox {
-            let dropped = tail.drop_until(inbox.next);
-            if is_first {
-                // Whoever moved them ended before they were removed.
-                self.remove_sent(name, &dropped);
-            }
-        }
-        let unread = unread(&tail.entries, inbox.as_ref());
-        fold(&mut inbox, unread);
+        fold(&mut inbox, &tail.entries);
         Ok(inbox)
+    }
+
+    /// Returns the entries of an inbox: those that are unread, and the last ones that were read.
+    pub(super) fn entries_if_any(&self, name: &MemberName) -> Result<Option<Vec<InboxEntry>>> {
+        let mut inbox = self.read(&values::inbox(name))?;
+        let begin = inbox.as_ref().map_or(0, InboxValue::begin);
+        let sent = self.sent(name, begin)?;
+        let is_read = |at: &u64| inbox.as_ref().is_some_and(|inbox| inbox.read.contains(at));
+        let read = sent.iter().filter(|(at, _)| is_read(at)).cloned();
+        let mut entries: Vec<_> = read.map(as_read).collect();
+        fold(&mut inbox, &sent);
+        Ok(inbox.map(|inbox| {
+            entries.extend(inbox.entries);
+            entries.sort_by_key(|entry| entry.timestamp.unix_ms());
+            entries
+        }))
+    }
+
+    /// Returns the entries that have left the inbox, oldest first. The log of an inbox has all messages that
+    /// were appended to it.
+    pub(super) fn archived(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
+        let inbox = self.read_published(&values::inbox(name))?;
+        let inbox = inbox.unwrap_or_default();
+        let log = values::archive(name);
+        let mut archived = self.lines(&log, Cursor::default())?.entries;
+        let sent = self.sent(name, 0)?.into_iter();
+        let has_left = |at: u64| at <= inbox.next && !inbox.read.contains(&at);
+        archived.extend(sent.filter(|(at, _)| has_left(*at)).map(as_read));
+        let ids = inbox.entries.iter().map(|entry| entry.msg_id.clone());
+        let mut ids: HashSet<_> = ids.collect();
+        archived.retain(|entry| ids.insert(entry.msg_id.clone()));
+        archived.sort_by_key(|entry| entry.timestamp.unix_ms());
+        Ok(archived)
     }
 
     /// Adds what was heard. Returns `false` if the log may have more.
@@ -93,27 +115,8 @@ impl RecordsTeam {
         Ok(())
     }
 
-    /// Returns the unread messages of a watched inbox that this handle knows and the record does not have,
-    /// if the wanted ones are known and few are read in the log: then an acknowledgement leaves them there.
-    pub(super) fn known_sent(
-        &self,
-        name: &MemberName,
-        inbox: Option<&InboxValue>,
-        wanted: &[MessageId],
-    ) -> Option<Sent> {
-        let log = values::sent(name).key;
-        let read = inbox.map_or(0, |inbox| inbox.read.len());
-        if self.seen.rings(&log).is_none() || read + wanted.len() > READ_IN_LOG {
-            return None;
-        }
-        let tail = self.seen.tail(name);
-        let known = tail.lock();
-        let known = &known.entries;
-        has_all(known, inbox, wanted).then(|| unread(known, inbox))
-    }
-
-    /// Returns the messages in the log that the record does not have: all, or those that this handle has
-    /// heard of if the wanted ones are among them.
+    /// Returns the messages in the log after `next` of the record: all, or those that this handle has heard
+    /// of if the wanted ones are among them.
     pub(super) fn sent_since(
         &self,
         name: &MemberName,
@@ -121,28 +124,19 @@ impl RecordsTeam {
         wanted: &[MessageId],
     ) -> Result<Sent> {
         let log = values::sent(name).key;
+        let next = inbox.map_or(0, |inbox| inbox.next);
         let Some(before) = self.seen.rings(&log) else {
-            return self.sent(name, inbox.map_or(0, |inbox| inbox.next));
+            return self.sent(name, next);
         };
         let tail = self.seen.tail(name);
         let mut tail = tail.lock();
-        let is_complete = self.hear_on(&log, &mut tail, before)?;
-        if !is_complete || !has_all(&tail.entries, inbox, wanted) {
+        tail.begin_after(next);
+        if !has_all(&tail.entries, inbox, wanted)
+            && !(self.hear_on(&log, &mut tail, before)? && has_all(&tail.entries, inbox, wanted))
+        {
             self.read_on(&log, &mut tail, before)?;
         }
         Ok(tail.entries.clone())
-    }
-
-    /// Removes messages that the record has from the log. Nobody reads those that stay there.
-    pub(super) fn remove_sent(&self, name: &MemberName, at: &[u64]) {
-        if at.is_empty() {
-            return;
-        }
-        let log = values::sent(name).key;
-        let remove = |at_most| self.space.remove_entries(&log, at, at_most);
-        if let Err(error) = self.answered(false, remove) {
-            tracing::warn!(%error, "messages that the inbox has stay in the log");
-        }
     }
 
     fn sent(&self, name: &MemberName, from: u64) -> Result<Sent> {
@@ -169,44 +163,56 @@ fn has_all(in_log: &[(u64, InboxEntry)], inbox: Option<&InboxValue>, wanted: &[M
     !wanted.is_empty() && wanted.iter().all(|id| ids.contains(id))
 }
 
-/// Returns those messages in the log that are not read, and those that replace others.
-fn unread(in_log: &[(u64, InboxEntry)], inbox: Option<&InboxValue>) -> Sent {
-    let is_read = |at: &u64| inbox.is_some_and(|inbox| inbox.read.contains(at));
-    let in_log = in_log.iter();
-    in_log
-        .filter(|(at, entry)| !is_read(at) || replaces_others(entry))
-        .cloned()
-        .collect()
+fn as_read((_, entry): (u64, InboxEntry)) -> InboxEntry {
+    InboxEntry {
+        read: true,
+        ..entry
+    }
 }
 
-/// Adds messages that were sent and are not in the inbox. Returns the position after them, if there
-/// are any.
-pub(super) fn fold(
-    inbox: &mut Option<InboxValue>,
-    sent: impl IntoIterator<Item = (u64, InboxEntry)>,
-) -> Option<u64> {
-    let mut sent = sent.into_iter().peekable();
-    sent.peek()?;
-    let inbox = inbox.get_or_insert_default();
-    let ids = inbox.entries.iter().map(|entry| entry.msg_id.clone());
-    let mut ids: HashSet<Option<MessageId>> = ids.collect();
-    for (next, mut entry) in sent {
-        if next > inbox.next {
-            entry.read |= inbox.read.remove(&next);
-            // A server that restarted may not have recognized a repeated one that had left the log.
-            if ids.insert(entry.msg_id.clone()) {
-                inbox.add(entry);
-            }
-            inbox.next = next;
-        }
+/// Adds the unread ones of the messages that follow in the log.
+pub(super) fn fold(inbox: &mut Option<InboxValue>, sent: &[(u64, InboxEntry)]) {
+    if !sent.is_empty() {
+        inbox.get_or_insert_default().fold(sent);
     }
-    Some(inbox.next)
 }
 
 impl InboxValue {
+    /// Returns whether a message in the log is read or in the record.
+    pub(super) fn settles(&self, at: u64) -> bool {
+        at <= self.next || self.read.contains(&at)
+    }
+
     /// Returns how many entries are not read.
     pub(super) fn count_unread(&self) -> usize {
         self.entries.iter().filter(|entry| !entry.read).count()
+    }
+
+    /// Returns the position after which the log has entries of the inbox.
+    fn begin(&self) -> u64 {
+        let oldest = self.read.first().map_or(u64::MAX, |at| at - 1);
+        oldest.min(self.next)
+    }
+
+    /// Adds the unread ones of the messages that follow in the log.
+    fn fold(&mut self, sent: &[(u64, InboxEntry)]) {
+        for (at, entry) in sent {
+            if !self.settles(*at) {
+                self.add(entry.clone());
+            }
+            self.next = self.next.max(*at);
+        }
+    }
+
+    /// Moves `next` after messages that are read. If too many follow unread ones, it adds those.
+    pub(super) fn settle(&mut self, in_log: &[(u64, InboxEntry)]) {
+        let is_read = |(at, _): &(u64, InboxEntry)| self.read.contains(at);
+        let unread = in_log.iter().position(|one| !is_read(one));
+        let settled = unread.unwrap_or(in_log.len());
+        let read = in_log.iter().rposition(is_read).map_or(0, |last| last + 1);
+        let behind = in_log[settled..read.max(settled)].iter();
+        let has_many = behind.filter(|one| is_read(one)).count() > READ_BEHIND;
+        self.fold(&in_log[..if has_many { read } else { settled }]);
     }
 
     /// Adds an entry. Returns the IDs of the unread ones that it replaces.
@@ -223,8 +229,13 @@ impl InboxValue {
         superseded
     }
 
-    /// Archives the oldest acknowledged entries until the inbox is within its bounds.
+    /// Archives the oldest acknowledged entries until the inbox is within its bounds. Those in the log stay
+    /// there.
     pub(super) fn prune(&mut self, limits: &StoreLimits, mut archive: impl FnMut(InboxEntry)) {
+        let before_next = self.read.range(..=self.next).count();
+        for _ in limits.keep_acked..before_next {
+            self.read.pop_first();
+        }
         let size = |entry: &InboxEntry| {
             let json = serde_json::to_string(entry);
             json.map_or(0, |json| json.len())

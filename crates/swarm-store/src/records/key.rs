@@ -28,6 +28,10 @@ impl Key {
         Self(words.to_owned())
     }
 
+    pub(crate) fn last_word(&self) -> &str {
+        self.0.rsplit_once('.').map_or(&self.0, |(_, word)| word)
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

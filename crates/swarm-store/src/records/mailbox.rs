@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use swarm_protocol::{Event, InboxEntry, MemberName, MessageId, SpawnId};
 
-use super::inbox::{Sent, fold};
+use super::inbox::fold;
 use super::key::Key;
 use super::record::Outbox;
 use super::team::RecordsTeam;
@@ -12,12 +12,16 @@ use super::values::{self, InboxValue};
 use crate::mailbox::{queued, refuse_if_read_by_program};
 use crate::roster::{has_living, member_of};
 use crate::tasks::Letter;
-use crate::{Cursor, Draft, Inbox, NewMember, Result, StoreError};
+use crate::{Draft, Inbox, NewMember, Result, StoreError};
 
 impl RecordsTeam {
     pub(super) fn inbox(&self, name: &MemberName) -> Result<Inbox> {
+        let entries = match self.entries_if_any(name)? {
+            Some(entries) => entries,
+            None => self.no_inbox(name)?.entries,
+        };
         Ok(Inbox {
-            entries: self.inbox_value(name)?.entries,
+            entries,
             malformed: Vec::new(),
         })
     }
@@ -30,10 +34,7 @@ impl RecordsTeam {
 
     pub(super) fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
         self.require_inbox(name)?;
-        self.read_published(&values::inbox(name))?;
-        Ok(self
-            .lines(&values::archive(name), Cursor::default())?
-            .entries)
+        self.archived(name)
     }
 
     pub(super) fn take_unread(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
@@ -155,11 +156,12 @@ impl RecordsTeam {
         id: Option<&MessageId>,
         created_for_it: bool,
     ) -> Result<()> {
-        self.change_inbox(name, &[], |inbox, _, _events| {
+        self.change(&values::inbox(name), |inbox, _events| {
             if let Some(found) = inbox {
                 let entries = &mut found.entries;
                 entries.retain(|entry| id.is_none() || entry.msg_id.as_ref() != id);
-                if entries.is_empty() && created_for_it && found.next == 0 {
+                let is_unused = entries.is_empty() && found.next == 0 && found.read.is_empty();
+                if is_unused && created_for_it {
                     *inbox = None;
                 }
             }
@@ -174,7 +176,10 @@ impl RecordsTeam {
         entry: &InboxEntry,
         check: impl Fn(&mut InboxValue) -> Result<bool>,
     ) -> Result<Vec<MessageId>> {
-        self.change_inbox(to, &[], |inbox, _, events| {
+        self.change(&values::inbox(to), |inbox, events| {
+            // It follows all messages in the log.
+            let sent = self.sent_since(to, inbox.as_ref(), &[])?;
+            fold(inbox, &sent);
             let found = inbox.get_or_insert_default();
             if !check(found)? {
                 return Ok(Vec::new());
@@ -185,32 +190,6 @@ impl RecordsTeam {
             events.push(queued(to, entry, id, superseded.clone()));
             Ok(superseded)
         })
-    }
-
-    /// Changes the record of an inbox after the messages that were sent since its last change are in
-    /// it; then these leave the log. If only messages are `wanted` that this handle knows, `edit` gets
-    /// those that stay in the log.
-    fn change_inbox<R>(
-        &self,
-        name: &MemberName,
-        wanted: &[MessageId],
-        mut edit: impl FnMut(&mut Option<InboxValue>, Sent, &mut Outbox) -> Result<R>,
-    ) -> Result<R> {
-        let (result, moved) = self.change(&values::inbox(name), |inbox, events| {
-            let known = self.known_sent(name, inbox.as_ref(), wanted);
-            let mut moved = Vec::new();
-            if known.is_none() {
-                let sent = self.sent_since(name, inbox.as_ref(), wanted)?;
-                moved.extend(sent.iter().map(|(at, _)| *at));
-                fold(inbox, sent);
-            }
-            Ok((edit(inbox, known.unwrap_or_default(), events)?, moved))
-        })?;
-        if let Some(last) = moved.last() {
-            self.seen.tail(name).lock().drop_until(*last);
-            self.remove_sent(name, &moved);
-        }
-        Ok(result)
     }
 
     pub(super) fn refuse_if_full(
@@ -243,8 +222,13 @@ impl RecordsTeam {
     fn inbox_value(&self, name: &MemberName) -> Result<InboxValue> {
         match self.inbox_if_any(name)? {
             Some(inbox) => Ok(inbox),
-            None => member_of(&self.team, &self.config()?, name).map(|_| InboxValue::default()),
+            None => self.no_inbox(name),
         }
+    }
+
+    /// Returns the inbox of a member without one.
+    fn no_inbox(&self, name: &MemberName) -> Result<InboxValue> {
+        member_of(&self.team, &self.config()?, name).map(|_| InboxValue::default())
     }
 
     /// Passes the unread entries among `ids` to `first`, then marks them read; returns their IDs.
@@ -257,34 +241,33 @@ impl RecordsTeam {
         if ids.is_empty() {
             return self.require_inbox(name).map(|()| Vec::new());
         }
-        let wanted = ids;
-        let ids: HashSet<&MessageId> = ids.iter().collect();
-        self.change_inbox(name, wanted, |inbox, in_log, events| {
+        let wanted: HashSet<&MessageId> = ids.iter().collect();
+        let is_wanted = |entry: &InboxEntry| {
+            let id = entry.msg_id.as_ref();
+            id.is_some_and(|id| wanted.contains(id))
+        };
+        self.change(&values::inbox(name), |inbox, events| {
+            let in_log = self.sent_since(name, inbox.as_ref(), ids)?;
             if inbox.is_none() && in_log.is_empty() {
-                return member_of(&self.team, &self.config()?, name).map(|_| Vec::new());
+                self.no_inbox(name)?;
             }
-            let mut seen = inbox.clone();
-            fold(&mut seen, in_log.iter().cloned());
-            let unread = seen.into_iter().flat_map(|seen| seen.entries);
-            let unread = unread.filter(|entry| !entry.read);
-            let acked = unread.filter_map(|entry| entry.msg_id);
-            let acked: Vec<MessageId> = acked.filter(|id| ids.contains(id)).collect();
-            let inbox = inbox.get_or_insert_default();
-            let among: HashSet<&MessageId> = acked.iter().collect();
-            let is_acked = |entry: &InboxEntry| {
-                let id = entry.msg_id.as_ref();
-                id.is_some_and(|id| among.contains(id))
-            };
-            for entry in inbox.entries.iter_mut().filter(|entry| is_acked(entry)) {
+            let found = inbox.get_or_insert_default();
+            let mut acked = Vec::new();
+            let stored = found.entries.iter_mut();
+            for entry in stored.filter(|entry| !entry.read && is_wanted(entry)) {
                 entry.read = true;
+                acked.extend(entry.msg_id.clone());
             }
-            let is_not_moved = |at: &u64| *at > inbox.next;
-            let in_log = in_log.iter().filter(|(_, entry)| is_acked(entry));
-            let in_log = in_log.map(|(at, _)| *at).filter(is_not_moved);
-            inbox.read.extend(in_log);
+            for (at, entry) in in_log.iter().filter(|(_, entry)| is_wanted(entry)) {
+                if found.read.insert(*at) {
+                    acked.extend(entry.msg_id.clone());
+                }
+            }
+            events.changes_nothing = acked.is_empty();
             if !acked.is_empty() {
                 first(&acked, events)?;
-                inbox.prune(&self.limits, |entry| events.archive(name, entry));
+                found.settle(&in_log);
+                found.prune(&self.limits, |entry| events.archive(name, entry));
             }
             Ok(acked)
         })

@@ -121,7 +121,7 @@ impl Seen {
     }
 }
 
-/// The end of a log whose entries are removed when the record of the inbox has them.
+/// The end of a log of sent messages: those that the record of the inbox does not settle.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     pub(super) entries: Vec<(u64, InboxEntry)>,
@@ -145,11 +145,10 @@ impl Tail {
         self.gaps = Some(before.gaps);
     }
 
-    /// Drops entries that the record has. Returns their positions.
-    pub(super) fn drop_until(&mut self, next: u64) -> Vec<u64> {
-        let has = |(at, _): &mut (u64, InboxEntry)| *at <= next;
-        let dropped = self.entries.extract_if(.., has);
-        dropped.map(|(at, _)| at).collect()
+    /// Drops the entries up to a position.
+    pub(super) fn begin_after(&mut self, next: u64) {
+        self.entries.retain(|(at, _)| *at > next);
+        self.end = self.end.max(next);
     }
 }
 

@@ -32,32 +32,28 @@ impl RecordsTeam {
             .collect())
     }
 
-    /// Appends a message to the log of those that were sent, and its event. Returns the IDs of those
-    /// that it replaces.
+    /// Appends a message to the log of those that were sent, and its event; one that the log cannot have is
+    /// put into the record. Returns the IDs of those that it replaces.
     fn send(&self, to: &MemberName, entry: &InboxEntry, id: &MessageId) -> Result<Vec<MessageId>> {
         let mail = values::sent(to).entry(Uuid::new_v4(), entry)?;
         let largest = self.answered(false, |at_most| self.space.largest(at_most))?;
-        if mail.2.len() > largest {
-            // In a log, the parts of a message that was not completed would remain.
+        // In a log, the parts of a message that was not completed would remain, and so would those that
+        // are replaced.
+        if mail.2.len() > largest || replaces_others(entry) {
             return self.put(to, entry, |inbox| {
                 self.refuse_if_full(inbox, to, entry).map(|()| true)
             });
         }
-        let mut superseded = Vec::new();
-        if replaces_others(entry) {
-            let inbox = self.inbox_if_any(to)?;
-            superseded = inbox.unwrap_or_default().add(entry.clone());
-        }
         self.refuse_if_seen_full(to, entry)?;
         self.may_write(false)?;
-        let event = queued(to, entry, id.clone(), superseded.clone());
+        let event = queued(to, entry, id.clone(), Vec::new());
         let event = JournalEntry {
             at: self.now(),
             event,
         };
         self.append(&[mail, values::journal().entry(Uuid::new_v4(), &event)?])?;
         self.observer.notify(&self.team, &event.event);
-        Ok(superseded)
+        Ok(Vec::new())
     }
 
     /// Accepts members. One that was removed is accepted until that is heard.

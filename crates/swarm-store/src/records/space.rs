@@ -185,12 +185,12 @@ pub(crate) trait Space: Debug + Send + Sync {
         Box::new(|| answer)
     }
 
-    /// Removes entries of a log that nobody reads any more, by the positions after them. Those of the
-    /// others stay the same. It need not have happened when this returns.
-    fn remove_entries(&self, log: &Key, at: &[u64], at_most: Duration) -> Answered<()>;
-
     /// Returns the entries from a position, which is 0 or [`Entries::next`] of an earlier call.
     fn entries(&self, log: &Key, from: u64, at_most: Duration) -> Answered<Entries>;
+
+    /// Returns the positions of the entries of all logs whose keys begin with these words, from a position
+    /// on, oldest first.
+    fn positions(&self, logs: &Key, from: u64, at_most: Duration) -> Answered<Vec<(Key, u64)>>;
 
     /// Returns the entries after a position that were heard, oldest first. If none before that position is
     /// missing, and no gap was heard since, none is missing up to the last one.
@@ -198,7 +198,8 @@ pub(crate) trait Space: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Returns a position that later entries of the log follow, and no earlier one.
+    /// Returns a position that later entries of the log follow, and no earlier one. Later entries of all
+    /// logs have higher positions.
     fn end(&self, log: &Key, at_most: Duration) -> Answered<u64>;
 
     /// Returns a position that later entries of all logs follow, if one is known without a request, and
@@ -216,9 +217,8 @@ pub(crate) trait Space: Debug + Send + Sync {
         self.heard(keys)
     }
 
-    /// Returns the records and the entries of logs whose keys begin with these words, oldest first. The
-    /// last word of the key of an entry is its own. A record that is replaced meanwhile may be there twice,
-    /// the newer one last, or be missing if it is not wanted.
+    /// Returns the records whose keys begin with these words, oldest first. One that is replaced meanwhile
+    /// may be there twice, the newer one last, or be missing if it is not wanted.
     fn below(
         &self,
         prefix: &Key,

@@ -57,6 +57,12 @@ pub(super) fn inboxes() -> Key {
     Key::new("record.inbox")
 }
 
+/// Unread messages in the logs. It has the prefix of inboxes, so that it is read with them; no member has
+/// this name.
+pub(super) fn unread() -> Record<UnreadIndex> {
+    Record::new("inbox._unread")
+}
+
 /// The prefix of the keys of the logs of messages that were sent.
 pub(super) fn all_sent() -> Key {
     Key::new("log.inbox")
@@ -75,7 +81,7 @@ pub(super) fn costs() -> Log<CostRecord> {
     Log::new("costs")
 }
 
-/// Messages that were sent and may not be in the inbox's record.
+/// Messages that were sent, except those that are only in the inbox's record. They stay there.
 pub(super) fn sent(name: &MemberName) -> Log<InboxEntry> {
     Log::new(&format!("inbox.{name}"))
 }
@@ -85,7 +91,7 @@ pub(super) fn mail_of(name: &MemberName) -> [Key; 2] {
     [inbox(name).key, sent(name).key]
 }
 
-/// Acknowledged messages that have left the inbox.
+/// Acknowledged messages that have left the inbox's record.
 pub(super) fn archive(name: &MemberName) -> Log<InboxEntry> {
     Log::new(&format!("archive.{name}"))
 }
@@ -132,16 +138,29 @@ pub(super) struct RequestsValue {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InboxValue {
+    /// Messages that are not in the log of sent messages, and older ones of the log that were unread
+    /// when newer ones were read.
     pub(super) entries: Vec<InboxEntry>,
-    /// Position in the log of sent messages up to which they are in `entries`, or were.
+    /// Position in the log up to which all messages are read or in `entries`.
     pub(super) next: u64,
-    /// Positions of the messages that are in the log and are read.
+    /// Positions of messages in the log that are read: those after `next`, and the last ones before it,
+    /// which still count as part of the inbox. Earlier ones are archived.
     pub(super) read: BTreeSet<u64>,
     /// For each record whose changes send messages: the revision of the last such change, and the
     /// number of its last message that was delivered here.
     pub(super) letters: BTreeMap<String, (u64, usize)>,
     /// Ends of spawns that were reported here, and are not in the roster yet.
     pub(super) ends: BTreeSet<SpawnId>,
+}
+
+/// Where the logs have unread messages, and perhaps others that were read since.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UnreadIndex {
+    /// Position up to which they are known.
+    pub(super) end: u64,
+    /// Their positions.
+    pub(super) unread: BTreeMap<MemberName, Vec<u64>>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

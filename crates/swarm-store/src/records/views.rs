@@ -5,22 +5,24 @@ use std::collections::BTreeMap;
 
 use swarm_protocol::{Member, MemberName, TeamConfig};
 
-use super::inbox::{Sent, fold};
 use super::key::Key;
 use super::presence::{Leases, facts};
-use super::record::{Record, Value, Versioned, from_bytes};
+use super::record::{Record, Value, Versioned, from_bytes, to_bytes};
 use super::space::{FEW, Stored};
 use super::team::RecordsTeam;
-use super::values;
+use super::values::{self, UnreadIndex};
 use crate::reconcile::is_outdated;
 use crate::view::{MemberFacts, life_in, life_of};
 use crate::{MemberView, Result, TeamView};
 
+/// New messages in the logs of all inboxes after which the index of unread ones is written again.
+const INDEXED: usize = 256;
+
 /// What is stored of the members.
 struct Everything {
     leases: Leases,
-    /// Messages by the log of those that were sent.
-    sent: BTreeMap<Key, Sent>,
+    /// Where the logs have unread messages.
+    unread: UnreadIndex,
     records: BTreeMap<Key, Stored>,
 }
 
@@ -42,23 +44,53 @@ impl RecordsTeam {
         })
     }
 
-    /// In the order of [`MemberFacts`]; a message leaves the log when the record of the inbox has it.
+    /// In the order of [`MemberFacts`].
     fn read_everything(&self, members: &[MemberName]) -> Result<Everything> {
         let leases = self.leases(members)?;
-        let mut sent: BTreeMap<Key, Sent> = BTreeMap::new();
-        for (key, entry) in self.read_below(&values::all_sent(), &[])? {
-            let message = (entry.revision, from_bytes(&key, &entry.value)?);
-            sent.entry(key.parent()).or_default().push(message);
-        }
         let inboxes = members.iter().map(|name| values::inbox(name).key);
         let inboxes = self.read_below(&values::inboxes(), &inboxes.collect::<Vec<_>>())?;
+        let mut stored = Everything {
+            leases,
+            unread: UnreadIndex::default(),
+            records: inboxes.into_iter().collect(),
+        };
+        stored.unread = self.unread_index(&stored)?;
         let reports = members.iter().map(|name| values::reports(name).key);
         let reports = self.read_all(&values::all_reports(), &reports.collect::<Vec<_>>())?;
-        Ok(Everything {
-            leases,
-            sent,
-            records: inboxes.into_iter().chain(reports).collect(),
-        })
+        stored.records.extend(reports);
+        Ok(stored)
+    }
+
+    /// Returns where the logs have unread messages. Without an index, all messages that were ever sent would
+    /// have to be read.
+    fn unread_index(&self, inboxes: &Everything) -> Result<UnreadIndex> {
+        let record = values::unread();
+        let mut index = inboxes.value(&record)?.unwrap_or_default();
+        let (logs, from) = (values::all_sent(), index.end);
+        let new = self.answered(false, |at_most| self.space.positions(&logs, from, at_most))?;
+        let is_outdated = new.len() >= INDEXED;
+        for (log, at) in new {
+            index.end = at;
+            if let Ok(name) = MemberName::parse(log.last_word()) {
+                index.unread.entry(name).or_default().push(at);
+            }
+        }
+        for (name, positions) in &mut index.unread {
+            if let Some(inbox) = inboxes.value(&values::inbox(name))?.flatten() {
+                positions.retain(|at| !inbox.settles(*at));
+            }
+        }
+        index.unread.retain(|_, positions| !positions.is_empty());
+        if is_outdated {
+            let revision = inboxes.records.get(&record.key);
+            let revision = revision.map_or(0, |stored| stored.revision);
+            let (value, outbox) = (&index, Vec::new());
+            let bytes = to_bytes(&record.key, &Versioned { value, outbox })?;
+            if let Err(error) = self.write(&record.key, revision, &bytes, true) {
+                tracing::debug!(%error, "the next view reads the same messages again");
+            }
+        }
+        Ok(index)
     }
 
     /// Reads records below a prefix: a few side by side, many in one pass, with others.
@@ -86,16 +118,15 @@ impl Everything {
         let parked = parked.filter(|lease| Some(lease.record.spawn_id) == member.spawn_id());
         let (lease, holder) = facts(lease);
         let (liveness, process) = life_in(config, member, life_of(member, lease, holder));
-        let mut inbox = self.value(&values::inbox(name))?.flatten();
-        let sent = self.sent.get(&values::sent(name).key);
-        fold(&mut inbox, sent.into_iter().flatten().cloned());
-        let entries = inbox.iter().flat_map(|inbox| &inbox.entries);
+        let inbox = self.value(&values::inbox(name))?.flatten();
+        let in_record = inbox.map_or(0, |inbox| inbox.count_unread());
+        let in_log = self.unread.unread.get(name).map_or(0, Vec::len);
         let reports = self.value(&values::reports(name))?.unwrap_or_default();
         let known = MemberFacts {
             liveness,
             process,
             parked_on: parked.map(|lease| lease.record.host),
-            unread: Some(entries.filter(|entry| !entry.read).count()),
+            unread: Some(in_record + in_log),
             damaged_inbox: None,
             report: reports.state.clone(),
             pause: reports.pause_of(member),

@@ -1,4 +1,4 @@
-//! Mail on a hub: what a reader is told, what it moves into its record, and what a sender asks for.
+//! Mail on a hub: what a reader is told, what its record has, and what a sender asks for.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use swarm_protocol::MessageId;
 use swarm_store::{BlockOn as _, Draft, Team, Topic};
 use tokio::runtime::Builder;
 
-use crate::hub::{has_no_server, publish, purge, revision, subjects, value, wait_for};
+use crate::hub::{has_no_server, publish, purge, subjects, value, wait_for};
 use crate::hub_scene::{Scene, crew, join};
 use crate::values::name;
 
@@ -50,60 +50,34 @@ fn send_to_alice(sender: &dyn Team, text: &str) -> MessageId {
 }
 
 #[test]
-fn messages_that_a_killed_process_has_left_behind_the_record_are_removed_by_their_reader() {
-    let Some((scene, [sender, reader])) = sender_and_reader() else {
-        return;
-    };
-    let (url, alice) = (scene.server.url(), name("alice"));
-    let send = |text: &str| send_to_alice(&*sender, text);
-    let is_empty = || subjects(&url, "swarm.crew.log.inbox.alice.*").is_empty();
-    sender.ack(&alice, &[send("one")]).block_on().unwrap();
-    wait_for(|| is_empty().then_some(()));
-    send("two");
-    assert!(!is_empty());
-    let mut inbox = value(&url, "inbox.alice");
-    inbox["next"] = json!(revision(&url, "inbox.alice") + 1000);
-    let inbox = json!({"value": inbox}).to_string();
-    publish(&url, "swarm.crew.record.inbox.alice", &inbox);
-    let _watched = reader.watch(&DirectoryWatcher::new(), &Topic::Mail(alice.clone()));
-    wait_for(|| {
-        let unread = reader.take_unread(&alice).block_on().unwrap();
-        assert!(unread.is_empty(), "{unread:?}");
-        is_empty().then_some(())
-    });
-}
-
-#[test]
-fn messages_leave_the_log_when_the_record_of_the_inbox_has_them() {
+fn messages_stay_in_the_log_and_are_not_copied_when_they_are_read() {
     if has_no_server() {
         return;
     }
     let scene = Scene::new();
     let crew = crew(&scene.here);
     join(&*crew, "alice");
-    let alice = name("alice");
+    let (url, alice) = (scene.server.url(), name("alice"));
     let send = |number: usize| {
         let draft = Draft::person(number.to_string());
         crew.send(&alice, draft).block_on().unwrap()
     };
-    let stored = |kind: &str| subjects(&scene.server.url(), &format!("swarm.crew.{kind}")).len();
-    let ids: Vec<_> = (0..20).map(send).collect();
-    assert_eq!(stored("log.inbox.alice.*"), 20);
-    assert_eq!(stored("record.inbox.alice"), 0);
-    let read = crew.ack(&alice, &ids[..5]).block_on().unwrap();
-    assert_eq!(read, ids[..5]);
-    wait_for(|| (stored("log.inbox.alice.*") == 0).then_some(()));
+    let stored = |kind: &str| subjects(&url, &format!("swarm.crew.{kind}")).len();
     let unread = |crew: &dyn Team| crew.take_unread(&alice).block_on().unwrap().len();
+    let ids: Vec<_> = (0..20).map(send).collect();
+    assert_eq!(stored("record.inbox.alice"), 0);
+    crew.ack(&alice, &ids[..5]).block_on().unwrap();
     let there = scene.other();
     assert_eq!(unread(&*crate::hub_scene::crew(&there)), 15);
-    send(20);
-    assert_eq!(stored("log.inbox.alice.*"), 1);
-    assert_eq!(unread(&*crate::hub_scene::crew(&there)), 16);
+    crew.ack(&alice, &ids[5..]).block_on().unwrap();
+    assert_eq!(unread(&*crate::hub_scene::crew(&there)), 0);
+    assert_eq!(stored("log.inbox.alice.*"), 20);
+    assert_eq!(stored("log.archive.>"), 0);
+    assert_eq!(value(&url, "inbox.alice")["entries"], json!([]));
 }
 
 #[test]
-fn messages_are_moved_into_the_record_without_being_read_again() {
-    // More than an acknowledgement leaves in the log.
+fn messages_are_acknowledged_without_being_read_again() {
     const MESSAGES: usize = 70;
     let Some((scene, [sender, reader])) = sender_and_reader() else {
         return;
@@ -118,6 +92,62 @@ fn messages_are_moved_into_the_record_without_being_read_again() {
     purge(&url, "swarm.crew.log.inbox.alice.*");
     let acked = reader.delivered(&alice, &ids).block_on().unwrap();
     assert_eq!(acked, ids);
+}
+
+#[test]
+fn a_reader_that_starts_to_watch_reads_no_messages_that_were_read_before() {
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let (link, there) = scene.linked();
+    let (near, far) = (crew(&scene.here), crew(&there));
+    let alice = name("alice");
+    join(&*near, "alice");
+    let send = |text: &str| near.send(&alice, Draft::person(text)).block_on().unwrap();
+    let read: Vec<_> = (0..5).map(|_| send("an old message")).collect();
+    near.ack(&alice, &read).block_on().unwrap();
+    send("a new message");
+    link.mute_after("\"seq\":1,\"next_by_subj\":\"swarm.crew.log.inbox.alice.*\"");
+    let _watched = far.watch(&DirectoryWatcher::new(), &Topic::Mail(alice.clone()));
+    let unread = far.take_unread(&alice).block_on().unwrap();
+    assert_eq!(unread.len(), 1);
+    assert_eq!(unread[0].text, "a new message");
+    assert!(!link.has_lost());
+}
+
+#[test]
+fn unread_messages_are_counted_without_reading_old_ones() {
+    // More than are read again by each view.
+    const MESSAGES: usize = 260;
+    if has_no_server() {
+        return;
+    }
+    let scene = Scene::new();
+    let crew = crew(&scene.here);
+    let (url, alice) = (scene.server.url(), name("alice"));
+    for member in ["alice", "bob"] {
+        join(&*crew, member);
+    }
+    let send = |to: &str| crew.send(&name(to), Draft::person("hello")).block_on();
+    let ids: Vec<_> = (0..MESSAGES).map(|_| send("alice").unwrap()).collect();
+    send("bob").unwrap();
+    crew.ack(&alice, &ids[10..]).block_on().unwrap();
+    let unread = || {
+        let views = crew.member_view().block_on().unwrap();
+        let of = |member: &str| {
+            let its = views.iter().find(|view| view.member.name.as_str() == member);
+            its.unwrap().unread
+        };
+        [of("alice"), of("bob")]
+    };
+    assert_eq!(unread(), [Some(10), Some(1)]);
+    purge(&url, "swarm.crew.log.inbox.>");
+    assert_eq!(unread(), [Some(10), Some(1)], "the index has them");
+    send("bob").unwrap();
+    assert_eq!(unread(), [Some(10), Some(2)]);
+    publish(&url, "swarm.crew.record.inbox._unread", "{\"value\":{\"end\":0,\"unread\":{}}}");
+    assert_eq!(unread(), [Some(10), Some(1)], "those in the record, and in the log");
 }
 
 #[test]

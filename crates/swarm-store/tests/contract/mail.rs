@@ -331,6 +331,35 @@ pub(crate) fn acknowledged_mail_beyond_the_limit_is_archived_oldest_first(world:
     assert_eq!(all, sent);
 }
 
+pub(crate) fn mail_that_is_read_behind_unread_mail_is_kept_like_any_other(world: &World) {
+    world.join("alice");
+    let (team, alice) = (world.handle(), name("alice"));
+    // Some leave the inbox, and more are read behind the first one than are noted one by one.
+    let sent: Vec<_> = (0..100)
+        .map(|number| world.send("alice", &number.to_string()))
+        .collect();
+    for ids in [&sent[1..60], &sent[61..]] {
+        assert_eq!(team.ack(&alice, ids).block_on().unwrap(), ids);
+    }
+    assert_eq!(world.texts("alice"), ["0", "60"]);
+    let mut draft = Draft::new("bob", "news");
+    draft.swarm.supersede = Some("news".to_owned());
+    team.send(&alice, draft).block_on().unwrap();
+    assert_eq!(world.texts("alice"), ["0", "60", "news"]);
+    let unread = [sent[0].clone(), sent[60].clone()];
+    assert_eq!(team.ack(&alice, &unread).block_on().unwrap(), unread);
+    let archived = team.archived_mail(&alice).block_on().unwrap();
+    assert!(archived.iter().all(|entry| entry.read));
+    let kept = team.inbox(&alice).block_on().unwrap().entries;
+    let all = archived.into_iter().chain(kept);
+    let mut all: Vec<_> = all.map(|entry| entry.text).collect();
+    assert_eq!(all.iter().filter(|text| *text == "news").count(), 1);
+    all.retain(|text| text != "news");
+    all.sort_by_key(|text| text.parse::<usize>().unwrap());
+    let each_once: Vec<_> = (0..100).map(|number| number.to_string()).collect();
+    assert_eq!(all, each_once);
+}
+
 pub(crate) fn a_message_to_many_reaches_each_and_one_failure_does_not_affect_the_others(
     world: &World,
 ) {

@@ -156,6 +156,7 @@ contract! {
         d9_mail_is_returned_until_it_is_acknowledged,
         d2_a_delivery_is_recorded_once_and_acknowledges,
         acknowledged_mail_beyond_the_limit_is_archived_oldest_first,
+        mail_that_is_read_behind_unread_mail_is_kept_like_any_other,
         a_message_to_many_reaches_each_and_one_failure_does_not_affect_the_others,
         d10_the_cap_is_the_same_for_senders_that_have_sent_before,
         who_has_just_joined_gets_mail_of_those_who_have_sent_before,
