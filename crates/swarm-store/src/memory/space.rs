@@ -335,9 +335,15 @@ impl Space for MemorySpace {
         let content = self.answer(at_most)?;
         let begins = format!("{logs}.");
         let logs = content.logs.lock();
-        let below = logs.iter().filter(|(key, _)| key.as_str().starts_with(&begins));
+        let below = logs
+            .iter()
+            .filter(|(key, _)| key.as_str().starts_with(&begins));
         let mut found: Vec<_> = below
-            .flat_map(|(key, log)| log.entries.range(from + 1..).map(|(at, _)| (key.clone(), *at)))
+            .flat_map(|(key, log)| {
+                log.entries
+                    .range(from + 1..)
+                    .map(|(at, _)| (key.clone(), *at))
+            })
             .collect();
         found.sort_by_key(|(_, at)| *at);
         Ok(found)

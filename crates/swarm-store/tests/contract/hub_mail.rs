@@ -136,7 +136,9 @@ fn unread_messages_are_counted_without_reading_old_ones() {
     let unread = || {
         let views = crew.member_view().block_on().unwrap();
         let of = |member: &str| {
-            let its = views.iter().find(|view| view.member.name.as_str() == member);
+            let its = views
+                .iter()
+                .find(|view| view.member.name.as_str() == member);
             its.unwrap().unread
         };
         [of("alice"), of("bob")]
@@ -146,8 +148,16 @@ fn unread_messages_are_counted_without_reading_old_ones() {
     assert_eq!(unread(), [Some(10), Some(1)], "the index has them");
     send("bob").unwrap();
     assert_eq!(unread(), [Some(10), Some(2)]);
-    publish(&url, "swarm.crew.record.inbox._unread", "{\"value\":{\"end\":0,\"unread\":{}}}");
-    assert_eq!(unread(), [Some(10), Some(1)], "those in the record, and in the log");
+    publish(
+        &url,
+        "swarm.crew.record.inbox._unread",
+        "{\"value\":{\"end\":0,\"unread\":{}}}",
+    );
+    assert_eq!(
+        unread(),
+        [Some(10), Some(1)],
+        "those in the record, and in the log"
+    );
 }
 
 #[test]
