@@ -37,8 +37,11 @@ pub struct HubStore {
 struct Shared {
     hub: HubSettings,
     background: Arc<Background>,
-    spaces: Mutex<BTreeMap<TeamName, (Arc<NatsSpace>, Arc<Known>)>>,
+    teams: Mutex<BTreeMap<TeamName, SharedTeam>>,
 }
+
+/// What the handles of one team share.
+type SharedTeam = (Arc<NatsSpace>, Arc<Known>);
 
 /// Longest wait for the state of a hub.
 const REPORT: Duration = Duration::from_secs(6);
@@ -53,7 +56,7 @@ impl HubStore {
             shared: Arc::new(Shared {
                 background: Arc::new(Background::start(&hub)?),
                 hub,
-                spaces: Mutex::default(),
+                teams: Mutex::default(),
             }),
             layout: Layout::new(root),
             clock,
@@ -120,8 +123,8 @@ impl HubStore {
     }
 
     /// All handles of a team share its connection, and what is known of it.
-    fn space(&self, team: &TeamName) -> (Arc<NatsSpace>, Arc<Known>) {
-        let mut spaces = self.shared.spaces.lock();
+    fn space(&self, team: &TeamName) -> SharedTeam {
+        let mut spaces = self.shared.teams.lock();
         let shared = spaces.entry(team.clone()).or_insert_with(|| {
             let background = Arc::clone(&self.shared.background);
             let connection = Connection::new(self.hub().clone(), team, background);

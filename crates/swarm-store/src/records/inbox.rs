@@ -32,6 +32,41 @@ impl RecordsTeam {
 
     /// The same for an inbox that this handle watches, without what was not heard of yet.
     pub(super) fn inbox_heard(&self, name: &MemberName) -> Result<Option<InboxValue>> {
+        let heard = self.heard(name, |mut inbox, tail| {
+            fold(&mut inbox, &tail.entries);
+            inbox
+        });
+        Ok(heard?.flatten())
+    }
+
+    /// Returns the entries of an inbox: those that are unread, and the last ones that were read. If this
+    /// handle watches it, without what was not heard of yet.
+    pub(super) fn entries_heard(&self, name: &MemberName) -> Result<Option<Vec<InboxEntry>>> {
+        let heard = self.heard(name, |inbox, tail| {
+            let begin = inbox.as_ref().map_or(0, InboxValue::begin);
+            (tail.begin <= begin).then(|| entries(inbox, &tail.entries))
+        })?;
+        match heard.flatten() {
+            Some(entries) => Ok(entries),
+            None => self.entries_if_any(name),
+        }
+    }
+
+    /// Returns the entries of an inbox: those that are unread, and the last ones that were read.
+    pub(super) fn entries_if_any(&self, name: &MemberName) -> Result<Option<Vec<InboxEntry>>> {
+        let inbox = self.read(&values::inbox(name))?;
+        let begin = inbox.as_ref().map_or(0, InboxValue::begin);
+        let sent = self.sent(name, begin)?;
+        Ok(entries(inbox, &sent))
+    }
+
+    /// Passes the record of an inbox that this handle watches to `look`, with the end of the log as it was
+    /// heard.
+    fn heard<T>(
+        &self,
+        name: &MemberName,
+        look: impl FnOnce(Option<InboxValue>, &Tail) -> T,
+    ) -> Result<Option<T>> {
         let log = values::sent(name).key;
         let Some(before) = self.seen.rings(&log) else {
             return Ok(None);
@@ -43,31 +78,14 @@ impl RecordsTeam {
             self.require_patience()?;
             tail.lock()
         };
-        let mut inbox = self.read_watched(&values::inbox(name))?;
+        let inbox = self.read_watched(&values::inbox(name))?;
         if let Some(inbox) = &inbox {
-            tail.begin_after(inbox.next);
+            tail.begin_with(inbox);
         }
         if !self.hear_on(&log, &mut tail, before)? {
             self.read_on(&log, &mut tail, before)?;
         }
-        fold(&mut inbox, &tail.entries);
-        Ok(inbox)
-    }
-
-    /// Returns the entries of an inbox: those that are unread, and the last ones that were read.
-    pub(super) fn entries_if_any(&self, name: &MemberName) -> Result<Option<Vec<InboxEntry>>> {
-        let mut inbox = self.read(&values::inbox(name))?;
-        let begin = inbox.as_ref().map_or(0, InboxValue::begin);
-        let sent = self.sent(name, begin)?;
-        let is_read = |at: &u64| inbox.as_ref().is_some_and(|inbox| inbox.read.contains(at));
-        let read = sent.iter().filter(|(at, _)| is_read(at)).cloned();
-        let mut entries: Vec<_> = read.map(as_read).collect();
-        fold(&mut inbox, &sent);
-        Ok(inbox.map(|inbox| {
-            entries.extend(inbox.entries);
-            entries.sort_by_key(|entry| entry.timestamp.unix_ms());
-            entries
-        }))
+        Ok(Some(look(inbox, &tail)))
     }
 
     /// Returns the entries that have left the inbox, oldest first. The log of an inbox has all messages that
@@ -115,8 +133,8 @@ impl RecordsTeam {
         Ok(())
     }
 
-    /// Returns the messages in the log after `next` of the record: all, or those that this handle has heard
-    /// of if the wanted ones are among them.
+    /// Returns the messages in the log that the record does not settle, and perhaps older ones: all, or those
+    /// that this handle has heard of if the wanted ones are among them.
     pub(super) fn sent_since(
         &self,
         name: &MemberName,
@@ -124,16 +142,19 @@ impl RecordsTeam {
         wanted: &[MessageId],
     ) -> Result<Sent> {
         let log = values::sent(name).key;
-        let next = inbox.map_or(0, |inbox| inbox.next);
         let Some(before) = self.seen.rings(&log) else {
-            return self.sent(name, next);
+            return self.sent(name, inbox.map_or(0, |inbox| inbox.next));
         };
         let tail = self.seen.tail(name);
         let mut tail = tail.lock();
-        tail.begin_after(next);
-        if !has_all(&tail.entries, inbox, wanted)
-            && !(self.hear_on(&log, &mut tail, before)? && has_all(&tail.entries, inbox, wanted))
-        {
+        if let Some(inbox) = inbox {
+            tail.begin_with(inbox);
+        }
+        let mut is_known = has_all(&tail.entries, inbox, wanted);
+        if !is_known && self.hear_on(&log, &mut tail, before)? {
+            is_known = has_all(&tail.entries, inbox, wanted);
+        }
+        if !is_known {
             self.read_on(&log, &mut tail, before)?;
         }
         Ok(tail.entries.clone())
@@ -163,6 +184,17 @@ fn has_all(in_log: &[(u64, InboxEntry)], inbox: Option<&InboxValue>, wanted: &[M
     !wanted.is_empty() && wanted.iter().all(|id| ids.contains(id))
 }
 
+/// Returns the entries of an inbox: those that are unread, and the last ones that were read.
+fn entries(mut inbox: Option<InboxValue>, sent: &[(u64, InboxEntry)]) -> Option<Vec<InboxEntry>> {
+    let is_read = |at: &u64| inbox.as_ref().is_some_and(|inbox| inbox.read.contains(at));
+    let read = sent.iter().filter(|(at, _)| is_read(at)).cloned();
+    let mut entries: Vec<_> = read.map(as_read).collect();
+    fold(&mut inbox, sent);
+    entries.extend(inbox?.entries);
+    entries.sort_by_key(|entry| entry.timestamp.unix_ms());
+    Some(entries)
+}
+
 fn as_read((_, entry): (u64, InboxEntry)) -> InboxEntry {
     InboxEntry {
         read: true,
@@ -170,7 +202,7 @@ fn as_read((_, entry): (u64, InboxEntry)) -> InboxEntry {
     }
 }
 
-/// Adds the unread ones of the messages that follow in the log.
+/// Adds unread messages of the log.
 pub(super) fn fold(inbox: &mut Option<InboxValue>, sent: &[(u64, InboxEntry)]) {
     if !sent.is_empty() {
         inbox.get_or_insert_default().fold(sent);
@@ -189,12 +221,12 @@ impl InboxValue {
     }
 
     /// Returns the position after which the log has entries of the inbox.
-    fn begin(&self) -> u64 {
+    pub(super) fn begin(&self) -> u64 {
         let oldest = self.read.first().map_or(u64::MAX, |at| at - 1);
         oldest.min(self.next)
     }
 
-    /// Adds the unread ones of the messages that follow in the log.
+    /// Adds unread messages of the log.
     fn fold(&mut self, sent: &[(u64, InboxEntry)]) {
         for (at, entry) in sent {
             if !self.settles(*at) {
@@ -206,13 +238,15 @@ impl InboxValue {
 
     /// Moves `next` after messages that are read. If too many follow unread ones, it adds those.
     pub(super) fn settle(&mut self, in_log: &[(u64, InboxEntry)]) {
-        let is_read = |(at, _): &(u64, InboxEntry)| self.read.contains(at);
-        let unread = in_log.iter().position(|one| !is_read(one));
-        let settled = unread.unwrap_or(in_log.len());
-        let read = in_log.iter().rposition(is_read).map_or(0, |last| last + 1);
-        let behind = in_log[settled..read.max(settled)].iter();
-        let has_many = behind.filter(|one| is_read(one)).count() > READ_BEHIND;
-        self.fold(&in_log[..if has_many { read } else { settled }]);
+        let is_settled = |(at, _): &(u64, InboxEntry)| self.settles(*at);
+        let unread = in_log.iter().position(|one| !is_settled(one));
+        let mut settled = unread.unwrap_or(in_log.len());
+        let behind = in_log[settled..].iter().filter(|one| is_settled(one));
+        if behind.count() > READ_BEHIND {
+            let last = in_log.iter().rposition(is_settled);
+            settled = last.map_or(settled, |last| last + 1);
+        }
+        self.fold(&in_log[..settled]);
     }
 
     /// Adds an entry. Returns the IDs of the unread ones that it replaces.

@@ -16,20 +16,15 @@ use crate::{Draft, Inbox, NewMember, Result, StoreError};
 
 impl RecordsTeam {
     pub(super) fn inbox(&self, name: &MemberName) -> Result<Inbox> {
-        let entries = match self.entries_if_any(name)? {
-            Some(entries) => entries,
-            None => self.no_inbox(name)?.entries,
-        };
-        Ok(Inbox {
-            entries,
-            malformed: Vec::new(),
-        })
+        let entries = self.entries_heard(name)?;
+        self.inbox_of(name, entries)
     }
 
     pub(super) fn inbox_at_rest(&self, name: &MemberName) -> Result<Inbox> {
         self.require_inbox(name)?;
         self.read_published(&values::inbox(name))?;
-        self.inbox(name)
+        let entries = self.entries_if_any(name)?;
+        self.inbox_of(name, entries)
     }
 
     pub(super) fn archived_mail(&self, name: &MemberName) -> Result<Vec<InboxEntry>> {
@@ -226,6 +221,17 @@ impl RecordsTeam {
         }
     }
 
+    fn inbox_of(&self, name: &MemberName, entries: Option<Vec<InboxEntry>>) -> Result<Inbox> {
+        let entries = match entries {
+            Some(entries) => entries,
+            None => self.no_inbox(name)?.entries,
+        };
+        Ok(Inbox {
+            entries,
+            malformed: Vec::new(),
+        })
+    }
+
     /// Returns the inbox of a member without one.
     fn no_inbox(&self, name: &MemberName) -> Result<InboxValue> {
         member_of(&self.team, &self.config()?, name).map(|_| InboxValue::default())
@@ -259,7 +265,8 @@ impl RecordsTeam {
                 acked.extend(entry.msg_id.clone());
             }
             for (at, entry) in in_log.iter().filter(|(_, entry)| is_wanted(entry)) {
-                if found.read.insert(*at) {
+                if !found.settles(*at) {
+                    found.read.insert(*at);
                     acked.extend(entry.msg_id.clone());
                 }
             }

@@ -14,6 +14,7 @@ use super::bell::{Heard, Rings};
 use super::key::Key;
 use super::record::{Value, Versioned};
 use super::space::WriteId;
+use super::values::InboxValue;
 use crate::Result;
 
 /// How long a number of unread entries is used, to which other processes add unheard.
@@ -121,10 +122,13 @@ impl Seen {
     }
 }
 
-/// The end of a log of sent messages: those that the record of the inbox does not settle.
+/// The end of a log of sent messages: those that the record of the inbox does not settle, and the last ones
+/// before.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     pub(super) entries: Vec<(u64, InboxEntry)>,
+    /// The position after which all are known.
+    pub(super) begin: u64,
     /// The position up to which they are known.
     pub(super) end: u64,
     /// The gaps that were heard before that.
@@ -145,10 +149,13 @@ impl Tail {
         self.gaps = Some(before.gaps);
     }
 
-    /// Drops the entries up to a position.
-    pub(super) fn begin_after(&mut self, next: u64) {
-        self.entries.retain(|(at, _)| *at > next);
-        self.end = self.end.max(next);
+    /// Drops the entries that are not part of the inbox any more, and reads none that the record settles.
+    pub(super) fn begin_with(&mut self, inbox: &InboxValue) {
+        if self.end < inbox.next {
+            (self.begin, self.end) = (inbox.next, inbox.next);
+        }
+        self.begin = self.begin.max(inbox.begin());
+        self.entries.retain(|(at, _)| *at > self.begin);
     }
 }
 

@@ -92,6 +92,10 @@ fn messages_are_acknowledged_without_being_read_again() {
     purge(&url, "swarm.crew.log.inbox.alice.*");
     let acked = reader.delivered(&alice, &ids).block_on().unwrap();
     assert_eq!(acked, ids);
+    let kept = reader.inbox(&alice).block_on().unwrap().entries;
+    assert!(kept.iter().all(|entry| entry.read));
+    let kept: Vec<_> = kept.into_iter().filter_map(|entry| entry.msg_id).collect();
+    assert_eq!(kept, ids[MESSAGES - 8..]);
 }
 
 #[test]
