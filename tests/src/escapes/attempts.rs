@@ -15,6 +15,7 @@ pub(super) const PROJECT_FILE: &str = "create the project's `opencode.json`";
 pub(super) const SEE: &str = "see other processes";
 pub(super) const INSPECT: &str = "read memory or environment of other processes, attach a debugger";
 pub(super) const SIGNAL: &str = "signal other processes";
+pub(super) const LIMITS: &str = "change limits of other processes";
 pub(super) const UNIX: &str = "use Unix sockets";
 pub(super) const TERMINAL: &str = "write to your terminals";
 pub(super) const SYSTEM: &str = "mount, open disks, change kernel settings, use the kernel's keys";
@@ -160,6 +161,12 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     (
         SIGNAL,
         "python3 -c 'import os, signal; signal.pidfd_send_signal(os.pidfd_open(int(os.environ[\"VICTIM\"])), 28)'",
+    ),
+    (LIMITS, "prlimit --pid $VICTIM --core=0"),
+    (
+        LIMITS,
+        // In namespaces, the number of what starts the commands is 0.
+        "test $PPID != 0 && prlimit --pid $PPID --core=0",
     ),
     (
         UNIX,

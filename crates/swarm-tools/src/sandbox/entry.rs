@@ -55,11 +55,11 @@ pub fn run_helper(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitC
 
 /// Restricts this process for its task.
 fn confine(given: &HelperArguments) -> Result<(), SandboxError> {
-    let (namespaced, internet) = match &given.task {
+    let (namespaced, internet, sees_others) = match &given.task {
         HelperTask::Join(member) => {
             let namespaced = join_namespaces(member).map_err(SandboxError::Join)?;
             // A network namespace separates it, if that is requested.
-            (namespaced, InternetSockets::All)
+            (namespaced, InternetSockets::All, false)
         }
         HelperTask::Landlock => {
             restrict(&given.view, given.proxy_port)?;
@@ -68,12 +68,12 @@ fn confine(given: &HelperArguments) -> Result<(), SandboxError> {
                 (SandboxNetwork::Open, None) => InternetSockets::All,
                 (SandboxNetwork::Proxy | SandboxNetwork::None, None) => InternetSockets::None,
             };
-            (false, internet)
+            (false, internet, true)
         }
         _ => return Ok(()),
     };
     drop_system_privileges(namespaced).map_err(SandboxError::Privileges)?;
-    filter_system_calls(given.unix_sockets, internet)
+    filter_system_calls(given.unix_sockets, internet, sees_others)
 }
 
 /// Ends as the command did.

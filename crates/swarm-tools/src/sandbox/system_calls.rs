@@ -36,12 +36,17 @@ pub(super) enum InternetSockets {
 
 /// Refuses these calls to this process and its descendants, with `EPERM`: [`REFUSED`], and sockets,
 /// except for routing information and those that are permitted: `unix_sockets`, and `internet` for
-/// IP. Pairs of connected Unix sockets are always permitted.
+/// IP. Pairs of connected Unix sockets are always permitted. With `sees_others`, also changes to the
+/// limits of processes by their number: a limit can end a process.
 pub(super) fn filter_system_calls(
     unix_sockets: bool,
     internet: InternetSockets,
+    sees_others: bool,
 ) -> Result<(), SandboxError> {
-    let rules = rules(unix_sockets, internet)?;
+    let mut rules = rules(unix_sockets, internet)?;
+    if sees_others {
+        rules.insert(libc::SYS_prlimit64, vec![limit_of_others()?]);
+    }
     let calls: Vec<u32> = rules
         .keys()
         .filter_map(|call| u32::try_from(*call).ok())
@@ -154,6 +159,12 @@ fn only_client(unix_sockets: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Ba
     Ok(rules)
 }
 
+/// Returns the rule for a new limit of a process that is named by its number.
+fn limit_of_others() -> Result<SeccompRule, BackendError> {
+    let has_limit = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    SeccompRule::new(vec![condition(0, SeccompCmpOp::Ne, 0)?, has_limit])
+}
+
 /// The conditions that an argument has none of these values.
 fn none_of(argument: u8, values: &[i32]) -> Result<Vec<SeccompCondition>, BackendError> {
     let values = values.iter();
@@ -232,7 +243,7 @@ mod tests {
                 } else {
                     InternetSockets::All
                 };
-                filter_system_calls(permitted, internet).unwrap();
+                filter_system_calls(permitted, internet, false).unwrap();
                 UnixStream::pair().unwrap();
                 [
                     UnixListener::bind(&path).is_ok(),
@@ -245,12 +256,26 @@ mod tests {
     }
 
     #[test]
+    fn only_the_own_limits_can_be_changed() {
+        use rustix::process::{Resource, getpid, getrlimit, prlimit, setrlimit};
+        std::thread::spawn(|| {
+            filter_system_calls(false, InternetSockets::None, true).unwrap();
+            let limit = getrlimit(Resource::Core);
+            setrlimit(Resource::Core, limit).unwrap();
+            let refused = prlimit(Some(getpid()), Resource::Core, limit);
+            assert_eq!(refused.unwrap_err(), rustix::io::Errno::PERM);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
     fn a_client_has_only_tcp_connections_that_begin_with_connect() {
         use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, listen, sendto, socket};
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = server.local_addr().unwrap();
         let tried = std::thread::spawn(move || {
-            filter_system_calls(false, InternetSockets::Client).unwrap();
+            filter_system_calls(false, InternetSockets::Client, false).unwrap();
             TcpStream::connect(address).unwrap();
             let tcp = |protocol| socket(AddressFamily::INET, SocketType::STREAM, protocol);
             let opened = tcp(None).unwrap();
