@@ -128,7 +128,7 @@ impl FileTeam {
             self.with_task_locks(held, &touched, || {
                 let list = self.read_all_tasks()?;
                 let plan = actor.planner(&list).delete(id)?;
-                self.raise_mark(held, self.highest_given()?)?;
+                self.raise_mark(held, self.highest_given()?)?.sync()?;
                 self.put_plan(held, plan)
             })
         })
@@ -189,7 +189,8 @@ impl FileTeam {
             };
             let plan = actor.planner(&list).create(made)?;
             if let Some(last) = made.keys().last() {
-                self.raise_mark(held, last.number())?;
+                // Flushed with the tasks, which are in the same directory.
+                let _pending = self.raise_mark(held, last.number())?;
             }
             self.put_plan(held, plan)
         })

@@ -2,7 +2,7 @@
 
 use std::str;
 
-use swarm_os::LockGuard;
+use swarm_os::{LockGuard, PendingSync};
 use swarm_protocol::{Event, TaskId};
 
 use crate::file::team::FileTeam;
@@ -39,9 +39,10 @@ impl FileTeam {
         }
     }
 
-    /// Raises the mark, before the task itself is written or deleted.
-    pub(super) fn raise_mark(&self, held: &LockGuard, number: u64) -> Result<()> {
-        Ok(held.replace(&self.at.high_water_mark(), number.to_string().as_bytes())?)
+    /// Raises the mark, before the task itself is written or deleted. It must be on disk before the
+    /// last task is deleted: the number of an existing task is not used again without the mark.
+    pub(super) fn raise_mark(&self, held: &LockGuard, number: u64) -> Result<PendingSync> {
+        Ok(held.place(&self.at.high_water_mark(), number.to_string().as_bytes())?)
     }
 
     fn highest_in_journal(&self) -> Result<u64> {

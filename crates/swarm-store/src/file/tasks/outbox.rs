@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use swarm_os::LockGuard;
+use swarm_os::{LockGuard, PendingSync};
 use swarm_protocol::{Event, InboxEntry, Member, MemberName, SpawnId, TaskId};
 
 use crate::file::record;
@@ -80,7 +80,8 @@ impl FileTeam {
             }
         }
         if has_changed {
-            self.write_outbox(held, &outbox)?;
+            // Not synced: a reason may be lost, the messages are on disk.
+            let _pending = self.place_outbox(held, &outbox)?;
         }
         Ok(())
     }
@@ -135,7 +136,7 @@ impl FileTeam {
         });
         let mut outbox = self.outbox()?;
         outbox.extend(new);
-        self.write_outbox(held, &outbox)
+        Ok(self.place_outbox(held, &outbox)?.sync()?)
     }
 
     /// Drops messages of changes that were not done and to former members, and delivers the others to
@@ -188,7 +189,7 @@ impl FileTeam {
         if left == outbox {
             return Ok(());
         }
-        self.write_outbox(held, &left)
+        Ok(self.place_outbox(held, &left)?.sync()?)
     }
 
     /// Delivers a message, unless its inbox is locked. It may have been delivered if it was tried
@@ -208,9 +209,9 @@ impl FileTeam {
         Ok(record::read(&self.at.tasks_outbox())?.unwrap_or_default())
     }
 
-    fn write_outbox(&self, held: &LockGuard, outbox: &[Outgoing]) -> Result<()> {
+    fn place_outbox(&self, held: &LockGuard, outbox: &[Outgoing]) -> Result<PendingSync> {
         let path = self.at.tasks_outbox();
-        Ok(held.replace(&path, &record::line(&path, &outbox)?)?)
+        Ok(held.place(&path, &record::line(&path, &outbox)?)?)
     }
 
     /// Returns whether the change that a message reports is done.
