@@ -15,6 +15,8 @@ pub(crate) enum Step {
     Wrote,
     /// The content was flushed.
     Flushed,
+    /// What is at this path was moved; the next step of the thread is its new entry.
+    Left,
     /// The entry of this path was added to its directory or removed from it.
     Entered,
     /// The entries of this directory were flushed.

@@ -29,6 +29,7 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> Result<(), OsError> {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => claim_and_rename(from, to)?,
         Err(error) => return Err(rename_error(from, to, error.into())),
     }
+    log(Step::Left, from);
     log(Step::Entered, to);
     PendingSync::entered(directory_of(to).to_owned(), directory).sync()
 }

@@ -14,6 +14,8 @@ mod compaction;
 mod compaction_limits;
 mod coordinator;
 mod crash;
+#[path = "../../../swarm-os/tests/disk/disk_steps.rs"]
+mod disk_steps;
 mod dispatch;
 mod environment;
 mod family;

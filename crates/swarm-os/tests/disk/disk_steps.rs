@@ -4,18 +4,21 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Once;
 
+use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Calls `on_step` with the name and the path of each step of this process from now on. Only the
-/// first call has an effect.
+static OBSERVERS: Mutex<Vec<fn(&str, &Path)>> = Mutex::new(Vec::new());
+
+/// Calls `on_step` with the name and the path of each step of this process from now on.
 pub(crate) fn observe(on_step: fn(&str, &Path)) {
     static BEGIN: Once = Once::new();
-    BEGIN.call_once(|| tracing::subscriber::set_global_default(Observer(on_step)).unwrap());
+    BEGIN.call_once(|| tracing::subscriber::set_global_default(Observer).unwrap());
+    OBSERVERS.lock().push(on_step);
 }
 
-struct Observer(fn(&str, &Path));
+struct Observer;
 
 impl Subscriber for Observer {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -33,7 +36,9 @@ impl Subscriber for Observer {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        (self.0)(&fields.step, Path::new(&fields.path));
+        for on_step in &*OBSERVERS.lock() {
+            on_step(&fields.step, Path::new(&fields.path));
+        }
     }
 
     fn enter(&self, _: &Id) {}

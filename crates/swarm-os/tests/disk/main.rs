@@ -9,6 +9,7 @@
 )]
 
 mod children;
+mod disk_steps;
 mod durable;
 mod faults;
 mod files;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use parking_lot::Mutex;
 
-#[path = "disk_steps.rs"]
-mod disk_steps;
+use crate::disk_steps;
 
 /// All steps of all threads of this process.
 static STEPS: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
@@ -15,7 +15,10 @@ static STEPS: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
 /// Runs `work`, and returns its result and the changes below `directory` that a power failure could
 /// undo afterwards: `[]` if everything was flushed, each content before its rename.
 pub(crate) fn left_open<T>(directory: &Path, work: impl FnOnce() -> T) -> (T, Vec<String>) {
-    disk_steps::observe(|step, path| STEPS.lock().push((step.to_owned(), path.to_owned())));
+    static BEGIN: Once = Once::new();
+    BEGIN.call_once(|| {
+        disk_steps::observe(|step, path| STEPS.lock().push((step.to_owned(), path.to_owned())));
+    });
     let begin = STEPS.lock().len();
     let done = work();
     let steps = STEPS.lock()[begin..].to_vec();
@@ -37,6 +40,8 @@ fn unflushed(steps: impl Iterator<Item = (String, PathBuf)>) -> Vec<String> {
                 contents.remove(&path);
                 flushes += 1;
             }
+            // A move between directories is one step for the file system.
+            "Left" => {}
             "Entered" => {
                 let is_appended_to = path.extension().is_some_and(|end| end == "jsonl");
                 if contents.contains(&path) && !is_appended_to {

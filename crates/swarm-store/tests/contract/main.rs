@@ -11,6 +11,8 @@
 mod calls;
 mod claims;
 mod deaths;
+#[path = "../../../swarm-os/tests/disk/disk_steps.rs"]
+mod disk_steps;
 mod exchange;
 mod files;
 mod grants;
