@@ -144,7 +144,10 @@ impl RecordsTeam {
         let at = self.local.layout.team(&self.team);
         let path = at.life(name);
         let content = record::line(&path, record)?;
-        Ok(swarm_os::replace_in_private_dir(&path, &content)?)
+        swarm_os::ensure_private_dir(&at.member(name))?;
+        // Not synced: no process survives a power failure.
+        let _pending = swarm_os::place_alone(&path, &content)?;
+        Ok(())
     }
 
     /// The state of a member's lease, and the record of its holder while it is held.
