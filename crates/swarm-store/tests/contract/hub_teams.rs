@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use swarm_hubkit::{Link, NatsServer};
-use swarm_protocol::{ErrorKind, TeamName};
+use swarm_protocol::{ErrorKind, SpawnId, TeamName};
 use swarm_store::{Actor, BlockOn as _, Draft, HubSettings, RootStore, StoreError, TeamStore};
 use tokio::runtime::Builder;
 
@@ -63,6 +63,13 @@ fn a_team_that_was_created_on_a_hub_is_on_the_disk_of_this_machine() {
     let (joined, left) = left_open(directory.path(), || here.join(&team("crew")).block_on());
     joined.unwrap();
     assert_eq!(left, [""; 0], "the file was written again");
+    let (written, left) = left_open(directory.path(), || {
+        let (team, ann) = (here.team(&team("crew")), name("ann"));
+        let plan = team.write_plan(&ann, SpawnId::random(), "first this");
+        plan.block_on()
+    });
+    written.unwrap();
+    assert_eq!(left, [""; 0]);
 }
 
 #[test]

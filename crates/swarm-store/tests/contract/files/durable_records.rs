@@ -1,12 +1,15 @@
-//! Mail that is moved, requests, costs, budgets, large values and plans are synced as well.
+//! Mail that is moved, requests, costs, budgets, the roster, large values and plans are synced as well.
 
-use swarm_protocol::{BudgetScope, MessageId, PublishedBranch, SpawnId, UnixMs};
-use swarm_store::{BlockOn as _, Draft};
+use swarm_protocol::{
+    Answer, AnsweredBy, BudgetScope, MessageId, Money, PauseMark, PublishedBranch, RequestState,
+    RunBudget, SpawnId, UnixMs,
+};
+use swarm_store::{AnswerLookup, BlockOn as _, Draft, process};
 
 use crate::files::durable::assert_durable;
 use crate::files::grants::asked;
 use crate::files::recorder::left_open;
-use crate::files::world::{World, name};
+use crate::files::world::{World, name, new_member};
 use crate::values::cost;
 
 /// Returns what a power failure could undo of a message to `ann`, except its line in the journal.
@@ -67,6 +70,102 @@ fn requests_are_on_disk_and_so_is_their_end() {
 }
 
 #[test]
+fn rejected_and_ignored_answers_and_requests_of_removed_members_are_on_disk() {
+    let world = World::with_member("ann");
+    let (team, person) = (world.handle(), AnsweredBy::person(1, None));
+    let key = team.verify_key().block_on().unwrap();
+    let open = |id: &str, spawn| {
+        let opened = team.open_request(asked(id, spawn), None);
+        opened.block_on().unwrap()
+    };
+    let mut forged = open("perm-1-aaaaaaa", SpawnId::random());
+    let sound = forged.clone();
+    forged.state = RequestState::Answered {
+        answer: Answer::once(),
+        at: UnixMs(1),
+    };
+    let file = world.file("swarm/requests/perm-1-aaaaaaa.json");
+    swarm_os::replace_alone(&file, &serde_json::to_vec(&forged).unwrap()).unwrap();
+    assert_durable(&world, || {
+        let found = team.look_up_answer(&sound, key.as_ref()).block_on();
+        assert!(matches!(found, Ok(AnswerLookup::Rejected(_))), "{found:?}");
+    });
+    let denied = Answer::Denied { why: None };
+    let answered = team.answer_request(&sound.id, None, denied, person);
+    answered.block_on().unwrap();
+    assert_durable(&world, || {
+        let ignored = team.ignore_answer(&sound.id, "a test").block_on();
+        assert!(ignored.unwrap());
+    });
+
+    team.reconcile().block_on().unwrap();
+    let spawn = world.join("eve");
+    drop(world.live("eve", spawn));
+    // Its death is reported before, so that no message is sent.
+    team.reconcile().block_on().unwrap();
+    open("perm-2-aaaaaaa", spawn);
+    assert_durable(&world, || {
+        let removed = team.remove_member(&name("eve"), None).block_on();
+        assert!(removed.unwrap().is_some());
+    });
+    assert!(team.requests().block_on().unwrap().requests.is_empty());
+}
+
+#[test]
+fn what_is_set_aside_is_on_disk_even_if_nothing_else_is_written() {
+    for content in ["{}", "[null]"] {
+        let world = World::with_member("ann");
+        swarm_os::replace_alone(&world.inbox_path("ann"), content.as_bytes()).unwrap();
+        assert_durable(&world, || world.unread("ann"));
+    }
+}
+
+#[test]
+fn changes_of_the_roster_are_on_disk() {
+    let world = World::new();
+    let spawn = world.join("ann");
+    let (team, ann) = (world.handle(), name("ann"));
+    assert_durable(&world, || {
+        team.add_allowed_path("/work", "Edit").block_on().unwrap();
+    });
+    assert_durable(&world, || {
+        let removed = team.remove_allowed_path("/work", "Edit");
+        removed.block_on().unwrap();
+    });
+    let mut lost = process::as_lead(UnixMs(1));
+    lost.proc_start = "1".to_owned();
+    assert_durable(&world, || {
+        let set = team.set_lead_process(Some(lost.clone()));
+        set.block_on().unwrap();
+    });
+    assert_durable(&world, || team.clear_lost_lead(&lost).block_on().unwrap());
+    assert_durable(&world, || {
+        team.set_lead_session("a session", "m").block_on().unwrap();
+    });
+    let mark = PauseMark {
+        spawn_id: spawn,
+        by: "a test".to_owned(),
+        at: UnixMs(1),
+        reason: None,
+    };
+    assert_durable(&world, || {
+        team.set_paused(&ann, Some(&mark)).block_on().unwrap();
+    });
+}
+
+#[test]
+fn an_undone_reservation_is_on_disk() {
+    let world = World::new();
+    let new = new_member("ann");
+    let spawn = new.spawn_id;
+    world.handle().reserve(new).block_on().unwrap();
+    assert_durable(&world, || {
+        let aborted = world.handle().abort_spawn(&spawn, "no hello").block_on();
+        assert!(aborted.unwrap());
+    });
+}
+
+#[test]
 fn costs_budgets_and_plans_are_on_disk() {
     let world = World::new();
     let team = world.handle();
@@ -78,6 +177,15 @@ fn costs_budgets_and_plans_are_on_disk() {
         let budget = "5$".parse().ok();
         let set = team.set_budget(&BudgetScope::Team, budget);
         set.block_on().unwrap();
+    });
+    assert_durable(&world, || {
+        let limit = "5$".parse().unwrap();
+        let run = RunBudget {
+            limit,
+            usd_before: Money::default(),
+            tokens_before: 0,
+        };
+        team.set_run_budget(Some(run)).block_on().unwrap();
     });
     assert_durable(&world, || {
         let (ann, spawn) = (name("ann"), SpawnId::random());
@@ -110,4 +218,10 @@ fn large_values_and_published_branches_are_on_disk() {
         published_at: UnixMs(1),
     };
     assert_durable(&world, || team.publish_branch(&branch).block_on().unwrap());
+    assert_durable(&world, || {
+        let noted = team.note_merged(&branch.member, "c");
+        noted.block_on().unwrap();
+    });
+    let merged = team.published_branches().block_on().unwrap();
+    assert!(merged[0].merged.is_some());
 }
