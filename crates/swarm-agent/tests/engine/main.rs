@@ -28,6 +28,7 @@ mod loaded_definition;
 mod mail;
 mod model;
 mod permission;
+mod power_cuts;
 mod prefix;
 #[path = "../../../swarm-os/tests/disk/recorder.rs"]
 mod recorder;
