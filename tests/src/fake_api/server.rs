@@ -1,7 +1,7 @@
 //! The server: one thread for accepting, and one per connection.
 
 use std::collections::HashMap;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -234,7 +234,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 fn serve(connection: &TcpStream, shared: &Shared) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut from = BufReader::new(connection);
-    let mut to = connection;
+    // As real servers do, the head of a response and each chunk arrive in one piece.
+    let mut to = BufWriter::new(connection);
     while let Some(request) = http::read_request(&mut from)? {
         let at = Instant::now();
         let dialect = Dialect::of(&request.path).filter(|_| request.method == "POST");
@@ -299,7 +300,7 @@ impl Shared {
 
 /// Sends a reply. Returns false if the connection must not be reused.
 fn answer(
-    to: &mut &TcpStream,
+    to: &mut impl Write,
     shared: &Shared,
     dialect: Dialect,
     ask: &Ask,
