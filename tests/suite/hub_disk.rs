@@ -49,13 +49,12 @@ fn nothing_that_was_acknowledged_is_lost_when_the_disk_of_the_hub_is_full() {
     server.restart();
     // A write that may have been made is repeated for a minute longer, and never made twice.
     let under_way = under_way.wait();
-    let made = match under_way.code {
-        Some(0) => ["before", "under way"].as_slice(),
-        _ => {
-            let told = under_way.error(7)["message"].to_string();
-            assert!(told.contains("its storage is full"), "{told}");
-            ["before"].as_slice()
-        }
+    let made = if under_way.code == Some(0) {
+        ["before", "under way"].as_slice()
+    } else {
+        let told = under_way.error(7)["message"].to_string();
+        assert!(told.contains("its storage is full"), "{told}");
+        ["before"].as_slice()
     };
     assert_eq!(subjects(), made, "{}", under_way.story());
     world.swarm(&["task", "create", "after"]).ok();

@@ -60,15 +60,10 @@ impl SupervisedMember<'_> {
     }
 }
 
-/// Returns whether a member runs.
+/// Returns whether a member runs. A member that is not in the roster any more has stopped: several
+/// processes may remove the same one, so a name that was read before can be gone.
 pub(crate) fn member_liveness(team: &dyn Team, name: &MemberName) -> Result<Liveness, StoreError> {
-    living(team.liveness(name).block_on())
-}
-
-/// A member that is not in the roster any more has stopped: several processes may remove the same one, so a
-/// name that was read before can be gone.
-pub(crate) fn living(found: Result<Liveness, StoreError>) -> Result<Liveness, StoreError> {
-    match found {
+    match team.liveness(name).block_on() {
         Err(StoreError::MemberNotFound { .. }) => Ok(Liveness::Dead),
         found => found,
     }

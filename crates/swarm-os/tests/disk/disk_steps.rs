@@ -9,10 +9,13 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-static OBSERVERS: Mutex<Vec<fn(&str, &Path)>> = Mutex::new(Vec::new());
+/// Is told the name and the path of a step.
+type OnStep = fn(&str, &Path);
+
+static OBSERVERS: Mutex<Vec<OnStep>> = Mutex::new(Vec::new());
 
 /// Calls `on_step` with the name and the path of each step of this process from now on.
-pub(crate) fn observe(on_step: fn(&str, &Path)) {
+pub(crate) fn observe(on_step: OnStep) {
     static BEGIN: Once = Once::new();
     BEGIN.call_once(|| tracing::subscriber::set_global_default(Observer).unwrap());
     OBSERVERS.lock().push(on_step);

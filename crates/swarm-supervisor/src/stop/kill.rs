@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use futures::future::join;
 use swarm_os::Liveness;
 use swarm_protocol::{Event, Member, MemberName, PERSON, RequestId, SpawnId, UnixMs};
 use swarm_store::Team;
 use swarm_team::{SpawnOrder, parks_here};
 
 use super::{StopOptions, StopOutcome, StopReport};
-use crate::supervised::living;
 use crate::{LeadError, SupervisedMember};
 
 impl SupervisedMember<'_> {
@@ -53,14 +51,12 @@ impl SupervisedMember<'_> {
     /// could not be terminated.
     pub async fn kill(self) -> Result<StopReport, LeadError> {
         let spawn_id = self.spawn_id()?;
-        let files = self.files();
-        let (found, elsewhere) = join(files.liveness(self.name), self.runs_elsewhere()).await;
-        if living(found)? == Liveness::Alive {
-            if let Some(host) = elsewhere {
+        if self.liveness()? == Liveness::Alive {
+            if let Some(host) = self.runs_elsewhere().await {
                 let member = self.name.clone();
                 return Err(LeadError::Elsewhere { member, host });
             }
-            announce(&*files, self.name, self.team.context.clock.now()).await;
+            announce(&*self.files(), self.name, self.team.context.clock.now()).await;
         }
         self.kill_spawn(spawn_id).await
     }
