@@ -47,7 +47,7 @@ impl Requests {
             };
             self.add(&mut found, &message).await?;
         }
-        let others = Box::pin(self.messages(&pattern, found.next + 1, 0));
+        let others = Box::pin(self.messages(&pattern, found.next + 1, 0, false));
         for message in others.await? {
             self.add(&mut found, &message).await?;
         }
@@ -58,7 +58,10 @@ impl Requests {
     /// sequence number.
     pub(super) async fn positions(&self, logs: &Key, from: u64) -> Answered<Vec<(Key, u64)>> {
         let pattern = subjects::below(&self.team, logs);
-        let found = self.messages(&pattern, from + 1, 0).await?.into_iter();
+        let found = self
+            .messages(&pattern, from + 1, 0, true)
+            .await?
+            .into_iter();
         let log_of = |subject: &str| subjects::key(&self.team, subject).parent();
         Ok(found
             .map(|message| (log_of(&message.subject), message.sequence))
@@ -100,7 +103,7 @@ impl Requests {
         pattern: &str,
         wanted: &[Key],
     ) -> Answered<Vec<StreamMessage>> {
-        let mut found = self.messages(pattern, 1, 0).await?;
+        let mut found = self.messages(pattern, 1, 0, false).await?;
         let wanted = wanted.iter().map(|key| subjects::of(&self.team, key));
         let mut missing: HashSet<String> = wanted.collect();
         for message in &found {
@@ -113,21 +116,23 @@ impl Requests {
         let next = found.last().map_or(1, |last| last.sequence + 1);
         let end = self.last(pattern).await?.map_or(0, |last| last.sequence);
         if end >= next {
-            found.extend(self.messages(pattern, next, end).await?);
+            found.extend(self.messages(pattern, next, end, false).await?);
         }
         Ok(found)
     }
 
     /// Returns the messages from a sequence number on whose subjects match a pattern, oldest first: those
     /// that the server counts, and all up to the sequence number `end`. The server creates a reader for
-    /// that, and finds them in one pass. Its count may leave out those that are being replaced.
+    /// that, and finds them in one pass. Its count may leave out those that are being replaced. With
+    /// `headers_only`, it sends no contents.
     async fn messages(
         &self,
         pattern: &str,
         start_sequence: u64,
         end: u64,
+        headers_only: bool,
     ) -> Answered<Vec<StreamMessage>> {
-        let reader = self.reader(pattern, start_sequence).await?;
+        let reader = self.reader(pattern, start_sequence, headers_only).await?;
         // Not what is pending later: others may write faster than this reads.
         let (mut left, mut next) = (reader.cached_info().num_pending, start_sequence);
         let mut found = Vec::new();
@@ -168,7 +173,7 @@ impl Requests {
     /// Measures the clock of a server that has no room for a message, from the time at which it creates
     /// a reader.
     pub(super) async fn measure_clock_of_full(&self) -> Answered<i128> {
-        let reader = self.reader(&subjects::clock(&self.team), 1).await?;
+        let reader = self.reader(&subjects::clock(&self.team), 1, true).await?;
         let base = Instant::now();
         let now = reader.cached_info().created.unix_timestamp_nanos();
         self.clock.set(base, now);
@@ -178,8 +183,14 @@ impl Requests {
 
     /// Creates a reader of the messages from a sequence number on whose subjects match a pattern. The
     /// server keeps it in memory.
-    async fn reader(&self, pattern: &str, start_sequence: u64) -> Answered<Consumer<Config>> {
+    async fn reader(
+        &self,
+        pattern: &str,
+        start_sequence: u64,
+        headers_only: bool,
+    ) -> Answered<Consumer<Config>> {
         let config = Config {
+            headers_only,
             deliver_policy: DeliverPolicy::ByStartSequence { start_sequence },
             ack_policy: AckPolicy::None,
             filter_subject: pattern.to_owned(),

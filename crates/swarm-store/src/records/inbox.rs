@@ -21,6 +21,9 @@ pub(super) type Sent = Vec<(u64, InboxEntry)>;
 /// positions.
 const READ_BEHIND: usize = 64;
 
+/// Acknowledged messages that stay in the record, which each acknowledgement writes.
+const IN_RECORD: usize = 8;
+
 impl RecordsTeam {
     /// Returns the inbox with all unread messages in its entries.
     pub(super) fn inbox_if_any(&self, name: &MemberName) -> Result<Option<InboxValue>> {
@@ -150,6 +153,12 @@ impl RecordsTeam {
         if let Some(inbox) = inbox {
             tail.begin_with(inbox);
         }
+        let next = inbox.map_or(0, |inbox| inbox.next);
+        if next < tail.next {
+            // Another call has seen a later record, and dropped what that settles.
+            drop(tail);
+            return self.sent(name, next);
+        }
         let mut is_known = has_all(&tail.entries, inbox, wanted);
         if !is_known && self.hear_on(&log, &mut tail, before)? {
             is_known = has_all(&tail.entries, inbox, wanted);
@@ -277,7 +286,16 @@ impl InboxValue {
         let acked = self.entries.iter().filter(|entry| entry.read).map(size);
         let acked: Vec<usize> = acked.collect();
         let all = self.entries.iter().map(size).sum();
-        let mut surplus = limits.surplus(&acked, all);
+        let in_record = StoreLimits {
+            keep_acked: limits.keep_acked.min(IN_RECORD),
+            ..limits.clone()
+        };
+        let mut surplus = in_record.surplus(&acked, all);
+        // Those that were read in the log do not stay longer than entries that leave now.
+        let older = self.read.range(..=self.next).take(surplus).count();
+        for _ in 0..older {
+            self.read.pop_first();
+        }
         self.entries.retain(|entry| {
             let goes = entry.read && surplus > 0;
             if goes {

@@ -55,7 +55,12 @@ impl RecordsTeam {
         ids: &[MessageId],
     ) -> Result<Vec<MessageId>> {
         self.ack_after(name, ids, |_, _| {
-            refuse_if_read_by_program(&self.config()?, name, || self.liveness(name))
+            let config = self.config()?;
+            refuse_if_read_by_program(&config, name, || {
+                Ok(self
+                    .life_in(&config, member_of(&self.team, &config, name)?)?
+                    .0)
+            })
         })
     }
 
@@ -176,6 +181,11 @@ impl RecordsTeam {
             let sent = self.sent_since(to, inbox.as_ref(), &[])?;
             fold(inbox, &sent);
             let found = inbox.get_or_insert_default();
+            if found.entries.iter().any(|old| old.msg_id == entry.msg_id) {
+                // An earlier attempt was done, although the server refused its repetition.
+                events.changes_nothing = true;
+                return Ok(Vec::new());
+            }
             if !check(found)? {
                 return Ok(Vec::new());
             }

@@ -169,7 +169,7 @@ impl RecordsTeam {
         Ok(life_of(member, lease, holder).0)
     }
 
-    fn life_in(
+    pub(super) fn life_in(
         &self,
         config: &TeamConfig,
         member: &Member,

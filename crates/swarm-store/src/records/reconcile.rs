@@ -24,9 +24,13 @@ impl RecordsTeam {
         done: &mut ReconcileReport,
     ) -> Result<()> {
         self.space.expect_leases();
-        let config = self.roster_seen()?;
+        if self.findings(&*self.roster_seen()?, &only)?.is_empty() {
+            return Ok(());
+        }
+        // The roster may have changed without being heard.
+        let config = self.config()?;
         let mut outcome = Ok(());
-        for finding in self.findings(&config, only)? {
+        for finding in self.findings(&config, &only)? {
             let step = match finding {
                 Finding::Lapsed(spawn_id) => {
                     let undone = self.undo_reservation(spawn_id, SPAWNER_DIED);

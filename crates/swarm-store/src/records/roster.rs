@@ -115,7 +115,8 @@ impl RecordsTeam {
         spawn: SpawnId,
         reason: &str,
     ) -> Result<Option<MemberName>> {
-        if reserved(&*self.roster_seen()?, spawn).is_none() {
+        let is_reserved = |config: &TeamConfig| reserved(config, spawn).is_some();
+        if !is_reserved(&*self.roster_seen()?) && !is_reserved(&self.config()?) {
             return Ok(None);
         }
         let undone = self.change(&values::roster(), |roster, events| {
@@ -151,7 +152,7 @@ impl RecordsTeam {
         stopped: Option<&StoppedSpawn>,
     ) -> Result<Option<RemovedMember>> {
         let spawn = stopped.map(|stopped| stopped.spawn_id);
-        let config = self.roster_seen()?;
+        let config = self.config()?;
         let Some(at) = removable(&config, name, spawn) else {
             return Ok(None);
         };

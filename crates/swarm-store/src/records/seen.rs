@@ -131,6 +131,8 @@ pub(super) struct Tail {
     pub(super) begin: u64,
     /// The position up to which they are known.
     pub(super) end: u64,
+    /// The highest `next` of a record without whose settled messages they are.
+    pub(super) next: u64,
     /// The gaps that were heard before that.
     gaps: Option<u64>,
 }
@@ -155,7 +157,10 @@ impl Tail {
             (self.begin, self.end) = (inbox.next, inbox.next);
         }
         self.begin = self.begin.max(inbox.begin());
-        self.entries.retain(|(at, _)| *at > self.begin);
+        self.next = self.next.max(inbox.next);
+        let is_part = |at: u64| at > inbox.next || inbox.read.contains(&at);
+        self.entries
+            .retain(|(at, _)| *at > self.begin && is_part(*at));
     }
 }
 
@@ -184,10 +189,11 @@ impl<T> Reading<T> {
         })
     }
 
-    /// Returns whether nothing newer was heard since.
+    /// Returns whether nothing was heard since. The records of another team of this name may have lower
+    /// revisions.
     pub(super) fn is_current(&self) -> bool {
         let rings = self.before.zip(self.heard.rings());
-        rings.is_some_and(|(before, now)| before.gaps == now.gaps && before.newest == now.newest)
+        rings.is_some_and(|(before, now)| before == now)
     }
 
     /// Returns how many writes were heard since; `None` if it is too old.

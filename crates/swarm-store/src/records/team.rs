@@ -23,9 +23,6 @@ use crate::{NewTeam, Result, StoreError, StoreLimits, TeamDamage};
 /// Most entries that are appended by one request, which has to be answered in time.
 const AT_ONCE: usize = 256;
 
-/// Acknowledged messages that stay in the record of an inbox, which each acknowledgement writes.
-const KEEP_ACKED: usize = 8;
-
 /// Published entries that stay in a record until its next change.
 const MANY: usize = 64;
 
@@ -57,11 +54,10 @@ impl RecordsTeam {
         team: TeamName,
         (space, nodes): (Arc<dyn Space>, Arc<dyn Space>),
         clock: Arc<dyn Clock>,
-        mut limits: StoreLimits,
+        limits: StoreLimits,
         local: Local,
         patience: Patience,
     ) -> Self {
-        limits.keep_acked = limits.keep_acked.min(KEEP_ACKED);
         Self {
             team,
             space,
@@ -109,6 +105,7 @@ impl RecordsTeam {
         if !self.answered(true, |at_most| self.space.create(&records, at_most))? {
             return Err(self.space.taken(self.view()?.in_words()));
         }
+        self.seen.forget();
         let (revision, roster) = self.fetch(&values::roster())?;
         self.publish_now(&values::roster().key, revision, &roster);
         Ok(config)
@@ -490,6 +487,7 @@ impl RecordsTeam {
         }
         self.may_write(false)?;
         self.answered(true, |at_most| self.space.delete(at_most))?;
+        self.seen.forget();
         self.remove_local().map(|()| None)
     }
 

@@ -8,7 +8,7 @@ use swarm_protocol::{Member, MemberName, TeamConfig};
 use super::key::Key;
 use super::presence::{Leases, facts};
 use super::record::{Record, Value, Versioned, from_bytes, to_bytes};
-use super::space::{FEW, Stored};
+use super::space::{FEW, Stored, WriteId};
 use super::team::RecordsTeam;
 use super::values::{self, UnreadIndex};
 use crate::reconcile::is_outdated;
@@ -48,6 +48,7 @@ impl RecordsTeam {
     fn read_everything(&self, members: &[MemberName]) -> Result<Everything> {
         let leases = self.leases(members)?;
         let inboxes = members.iter().map(|name| values::inbox(name).key);
+        let inboxes = inboxes.chain([values::unread().key]);
         let inboxes = self.read_below(&values::inboxes(), &inboxes.collect::<Vec<_>>())?;
         let mut stored = Everything {
             leases,
@@ -86,8 +87,12 @@ impl RecordsTeam {
             let revision = revision.map_or(0, |stored| stored.revision);
             let (value, outbox) = (&index, Vec::new());
             let bytes = to_bytes(&record.key, &Versioned { value, outbox })?;
-            if let Err(error) = self.write(&record.key, revision, &bytes, true) {
-                tracing::debug!(%error, "the next view reads the same messages again");
+            // Tried once: otherwise the next view reads the same messages again.
+            let at_most = self.call.of_request(false);
+            let id = WriteId::new_v4();
+            let written = self.space.write(&record.key, revision, id, &bytes, at_most);
+            if let Err(error) = written {
+                tracing::debug!(?error, "an index is not written");
             }
         }
         Ok(index)
