@@ -50,17 +50,17 @@ fn commands_wait_for_few_answers_one_after_the_other() {
             ));
         }
     };
-    wait_at_most(14, &["status"]);
-    wait_at_most(11, &["send", "eve", "hello"]);
-    wait_at_most(8, &["inbox", "eve"]);
-    wait_at_most(5, &["task", "list"]);
-    wait_at_most(15, &["task", "claim", "1", "--as", "eve"]);
-    wait_at_most(9, &["requests"]);
-    wait_at_most(12, &["approve", &asked]);
-    wait_at_most(42, &hello_args("carl", &[]));
+    wait_at_most(17, &["status"]);
+    wait_at_most(15, &["send", "eve", "hello"]);
+    wait_at_most(10, &["inbox", "eve"]);
+    wait_at_most(7, &["task", "list"]);
+    wait_at_most(17, &["task", "claim", "1", "--as", "eve"]);
+    wait_at_most(11, &["requests"]);
+    wait_at_most(14, &["approve", &asked]);
+    wait_at_most(46, &hello_args("carl", &[]));
     far.wait_until("carl is idle", || member(&first, "carl")["state"] == "idle");
-    wait_at_most(22, &["kill", "carl"]);
-    wait_at_most(28, &["shutdown", "eve"]);
+    wait_at_most(26, &["kill", "carl"]);
+    wait_at_most(32, &["shutdown", "eve"]);
     near.swarm(&["kill", "bob"]).ok();
     first.swarm(&["team", "delete", "demo", "--force"]).ok();
     for machine in [&near, &far] {
