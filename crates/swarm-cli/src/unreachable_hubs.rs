@@ -1,11 +1,11 @@
 //! Teams whose hub cannot be used, found before a command asks one team after the other.
 
-use std::panic::resume_unwind;
-use std::thread;
 use std::time::Duration;
 
 use swarm_protocol::{TeamName, with_causes, with_commas};
 use swarm_store::{BlockOn as _, StoreError, TeamStore};
+
+use crate::concurrently::run_all;
 
 /// Longest wait for the hubs of all teams together.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -34,18 +34,6 @@ impl LeftOut {
     }
 }
 
-/// Does the same with all items at the same time.
-pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let work = &work;
-    thread::scope(|scope| {
-        let running = items.iter().map(|item| scope.spawn(move || work(item)));
-        let running: Vec<_> = running.collect();
-        let done = running.into_iter().map(thread::ScopedJoinHandle::join);
-        done.map(|done| done.unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
-    })
-}
-
 /// Returns those of some teams whose hub cannot be used. All are asked at the same time.
 pub(crate) fn unreachable(
     store: &dyn TeamStore,
@@ -61,7 +49,7 @@ fn unreachable_within(
 ) -> Vec<(TeamName, StoreError)> {
     let handles = teams.iter().map(|name| (name, store.team(name)));
     let on_hubs: Vec<_> = handles.filter(|(_, team)| team.is_remote()).collect();
-    let errors = side_by_side(&on_hubs, |(_, team)| {
+    let errors = run_all(&on_hubs, |(_, team)| {
         let config = team.with_lock_timeout(at_most).config().block_on();
         config.err().filter(StoreError::is_of_hub)
     });
@@ -103,7 +91,6 @@ pub(crate) fn by_reason(failed: Vec<(TeamName, StoreError)>) -> Vec<LeftOut> {
 mod tests {
     use std::net::TcpListener;
     use std::path::Path;
-    use std::sync::Barrier;
 
     use super::*;
     use crate::app::store_at;
@@ -114,16 +101,6 @@ mod tests {
         let hub = serde_json::json!({ "url": url }).to_string();
         swarm_os::replace_alone(&own.join("hub.json"), hub.as_bytes()).unwrap();
         TeamName::parse(team).unwrap()
-    }
-
-    #[test]
-    fn all_items_are_worked_on_at_the_same_time() {
-        let barrier = Barrier::new(3);
-        let work = |number: &u32| {
-            barrier.wait();
-            number * 2
-        };
-        assert_eq!(side_by_side(&[1, 2, 3], work), [2, 4, 6]);
     }
 
     #[test]

@@ -15,9 +15,9 @@ use swarm_protocol::{TeamConfig, TeamName, with_causes};
 use swarm_store::{BlockOn as _, ReconcileReport, StoreError, Team, TeamDamage};
 
 use crate::app::App;
+use crate::concurrently::run_both;
 use crate::failure::{Failure, Result};
 use crate::output::plain;
-use crate::side_by_side::side_by_side;
 use crate::unreachable_hubs::{take_unreachable, unreachable};
 
 /// A selected team.
@@ -157,7 +157,7 @@ impl App {
             let found = read(&*team)?;
             return Ok((team, found));
         }
-        let (found, changed) = side_by_side(|| read(&*team), || self.reconcile(&team));
+        let (found, changed) = run_both(|| read(&*team), || self.reconcile(&team));
         let found = if changed? { read(&*team) } else { found };
         Ok((team, found?))
     }

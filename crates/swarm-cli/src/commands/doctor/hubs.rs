@@ -13,8 +13,9 @@ use swarm_supervisor::NodeState;
 use super::finding::Finding;
 use crate::app::store_at;
 use crate::commands::hub::hub_of_settings;
+use crate::concurrently::run_all;
 use crate::hub_credentials::{credentials_files, exposure};
-use crate::unreachable_hubs::{by_reason, side_by_side};
+use crate::unreachable_hubs::by_reason;
 
 const NAME: &str = "hub";
 
@@ -53,7 +54,7 @@ pub(super) fn check(
         }
         _ => {}
     }
-    let reports = side_by_side(&on_hubs, |(team, hub)| {
+    let reports = run_all(&on_hubs, |(team, hub)| {
         store.hub_report(team, hub.clone()).block_on()
     });
     let (mut failed, mut usable) = (Vec::new(), BTreeSet::new());
@@ -79,7 +80,7 @@ pub(super) fn check(
     let exposed = exposed.iter().filter_map(|file| exposure(file));
     findings.extend(exposed.map(|(what, how)| Finding::warning(NAME, what, how)));
     let usable: Vec<HubSettings> = usable.into_iter().collect();
-    let nodes = side_by_side(&usable, |hub| of_nodes(&store, hub));
+    let nodes = run_all(&usable, |hub| of_nodes(&store, hub));
     for finding in nodes.into_iter().flatten() {
         // A hub is known once for each credentials file of its teams.
         if !findings.contains(&finding) {

@@ -18,7 +18,7 @@ use crate::failure::{Failure, Result};
 use crate::spawn_context::worktrees;
 
 /// How many worktrees git handles at a time.
-const HANDLED: usize = 4;
+const MAX_HANDLED: usize = 4;
 
 /// What orders need to know about this node.
 pub(super) struct Node<'a> {
@@ -134,7 +134,7 @@ impl<'a> Node<'a> {
             joining: tokio::sync::Mutex::default(),
             looks: watch::Sender::default(),
             in_work: watch::Sender::default(),
-            handling: Semaphore::new(HANDLED),
+            handling: Semaphore::new(MAX_HANDLED),
             kept: Mutex::default(),
         }
     }
@@ -189,7 +189,7 @@ impl<'a> Node<'a> {
     }
 
     /// Resolves when the node is drained.
-    pub(super) async fn until_over(&self) {
+    pub(super) async fn wait_until_drained(&self) {
         // The node holds the other end.
         drop(self.slots.subscribe().wait_for(Slots::are_over).await);
     }

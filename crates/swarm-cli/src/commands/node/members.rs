@@ -16,10 +16,10 @@ use crate::app::App;
 const PAUSES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(30));
 
 /// How long a node waits for the answer of a team: until then it takes no orders.
-const BRIEFLY: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a node that ends waits for a team.
-pub(super) const LAST_MOMENT: Duration = Duration::from_secs(2);
+pub(super) const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Node<'_> {
     /// Returns the running members on this machine of the teams on the hub, and the teams that do not
@@ -29,7 +29,7 @@ impl Node<'_> {
         let looks = teams.iter().map(async |team| {
             let took = self.answered.lock().get(team).copied()?;
             // A team behind a slow link is not silent.
-            let asked = timeout(BRIEFLY + 2 * took, self.ask(team)).await;
+            let asked = timeout(ANSWER_TIMEOUT + 2 * took, self.ask(team)).await;
             if asked.is_err() {
                 self.answered.lock().remove(team);
             }
@@ -55,7 +55,7 @@ impl Node<'_> {
         let teams = self.teams().await?;
         let answers = join_all(teams.iter().map(|team| self.ask(team)));
         // The others are asked while the node serves.
-        drop(timeout(BRIEFLY, answers).await);
+        drop(timeout(ANSWER_TIMEOUT, answers).await);
         Ok(())
     }
 
@@ -80,8 +80,8 @@ impl Node<'_> {
     /// may. Tries until its team answers, but not longer than a moment after the node was drained.
     pub(super) async fn stop_work_of_lost(&self, member: AgentId) {
         let over = async {
-            self.until_over().await;
-            sleep(LAST_MOMENT).await;
+            self.wait_until_drained().await;
+            sleep(EXIT_TIMEOUT).await;
         };
         tokio::select! {
             () = self.try_to_stop_work_of_lost(&member) => {}

@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::execute::execute;
 use super::machine::Node;
-use super::members::LAST_MOMENT;
+use super::members::EXIT_TIMEOUT;
 use super::worktrees::{Awaited, FoundWorktrees, begin_to_finish, find_worktrees};
 use crate::commands::EndSignals;
 use crate::failure::Result;
@@ -305,7 +305,7 @@ impl Serving<'_> {
     /// Waits a moment for members that have ended to leave their teams, and for their processes.
     /// The next node of this machine handles the worktrees of those that leave later.
     async fn finish_last_worktrees(&mut self) {
-        let end = Instant::now() + LAST_MOMENT;
+        let end = Instant::now() + EXIT_TIMEOUT;
         while !self.departures.is_empty() {
             if timeout_at(end, any_of(&mut self.departures)).await.is_err() {
                 return;
@@ -345,7 +345,7 @@ impl Serving<'_> {
             let now = node.running();
             self.part_with_gone(&before, &now);
             let stopped = async { while self.finishing.next().await.is_some() {} };
-            drop(timeout_at(Instant::now() + LAST_MOMENT, stopped).await);
+            drop(timeout_at(Instant::now() + EXIT_TIMEOUT, stopped).await);
             return Ok(false);
         };
         (self.report, self.lease) = (report, lease);

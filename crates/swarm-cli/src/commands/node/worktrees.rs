@@ -178,7 +178,7 @@ pub(super) fn begin_to_finish(
     let has_begun = node.in_work.send_if_modified(begin);
     has_begun.then_some(async move {
         // Nothing closes it.
-        let _one_of_few = node.handling.acquire().await;
+        let _permit = node.handling.acquire().await;
         finish(node, left).await;
         node.in_work.send_modify(|all| drop(all.remove(&path)));
     })

@@ -21,9 +21,9 @@ use crate::commands::members::{self, is_over};
 use crate::commands::requests::open_requests;
 use crate::commands::task;
 use crate::commands::team::state_in;
+use crate::concurrently::run_both;
 use crate::failure::Result;
 use crate::own_process::host_name;
-use crate::side_by_side::side_by_side;
 use crate::spawn_context::worktrees;
 use crate::which_team::not_entered;
 
@@ -68,7 +68,7 @@ impl Status {
     pub(super) fn gather(app: &App, team: &TeamName, past: &mut Past) -> Result<Self> {
         let team = app.store.team(team);
         let (seen, tasks, unentered) = members_and_tasks(&team)?;
-        let (elsewhere, rest) = side_by_side(
+        let (elsewhere, rest) = run_both(
             || elsewhere(&*team, &seen.members),
             || {
                 let requests = open_requests(&*team)?;
@@ -234,7 +234,7 @@ fn collisions(app: &App, config: &TeamConfig, state: &str) -> Vec<Collision> {
 fn members_and_tasks(
     team: &Arc<dyn Team>,
 ) -> Result<(TeamView, TaskList, Option<StoreError>), StoreError> {
-    let (tasks, seen) = side_by_side(
+    let (tasks, seen) = run_both(
         || {
             if team.is_remote() {
                 // They are kept.
