@@ -220,7 +220,12 @@ fn known_pairs_are_not_merged_again() {
     assert_eq!(known, ["a+b: src/a.txt"]);
     let git = fixture.path("git-without-merges");
     let script = "#!/bin/sh\ncase \"$*\" in *merge-tree*) exit 99;; esac\nexec git \"$@\"\n";
-    fs::write(&git, script).unwrap();
+    let text = fixture.path("script");
+    fs::write(&text, script).unwrap();
+    // By another process: a child that another test of this process starts meanwhile would inherit the
+    // file that is written, and a file that is open for writing cannot be executed.
+    let copied = Command::new("cp").arg(&text).arg(&git).status().unwrap();
+    assert!(copied.success());
     fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     fixture.git = git;
     assert_eq!(forecast(&fixture), known);
