@@ -120,7 +120,7 @@ impl Space for NatsSpace {
         if self.requests.clock.now().is_some() {
             return;
         }
-        // Whoever needs the time asks again if this fails.
+        // If this fails, the next use of the time asks again.
         drop(self.begin(CLOCK, |requests| async move {
             requests.complete_stream().await?;
             requests.server_time().await

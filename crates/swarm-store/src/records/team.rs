@@ -470,7 +470,7 @@ impl RecordsTeam {
         false
     }
 
-    /// Whoever prepares a change reconciles the team next.
+    /// Callers prepare a change with this, and then reconcile the team.
     pub(super) fn adopt(&self) -> Result<()> {
         self.space.expect_leases();
         self.require()

@@ -6,9 +6,10 @@ use async_nats::jetstream;
 use async_nats::jetstream::stream::Stream;
 use futures::TryStreamExt as _;
 use serde_json::json;
+use swarm_hubkit::Link;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::MessageId;
-use swarm_store::{BlockOn as _, Draft, Team, Topic};
+use swarm_store::{BlockOn as _, Draft, HubStore, Team, Topic};
 use tokio::runtime::Builder;
 
 use crate::hub::{has_no_server, publish, purge, subjects, value, wait_for};
@@ -41,6 +42,33 @@ fn sender_and_reader() -> Option<(Scene, [Arc<dyn Team>; 2])> {
     let both = [crew(&scene.here), crew(&scene.here)];
     join(&*both[0], "alice");
     Some((scene, both))
+}
+
+/// Handles of a team with alice on two machines, the second one behind a link.
+struct Linked {
+    near: Arc<dyn Team>,
+    far: Arc<dyn Team>,
+    link: Link,
+    _there: HubStore,
+    _scene: Scene,
+}
+
+/// Returns `None` if no server is installed, and says so.
+fn linked() -> Option<Linked> {
+    if has_no_server() {
+        return None;
+    }
+    let scene = Scene::new();
+    let (link, there) = scene.linked();
+    let near = crew(&scene.here);
+    join(&*near, "alice");
+    Some(Linked {
+        near,
+        far: crew(&there),
+        link,
+        _there: there,
+        _scene: scene,
+    })
 }
 
 fn send_to_alice(sender: &dyn Team, text: &str) -> MessageId {
@@ -100,15 +128,12 @@ fn messages_are_acknowledged_without_being_read_again() {
 
 #[test]
 fn a_reader_that_starts_to_watch_reads_no_messages_that_were_read_before() {
-    if has_no_server() {
+    let Some(linked) = linked() else {
         return;
-    }
-    let scene = Scene::new();
-    let (link, there) = scene.linked();
-    let (near, far) = (crew(&scene.here), crew(&there));
+    };
+    let (near, far, link) = (&*linked.near, &*linked.far, &linked.link);
     let alice = name("alice");
-    join(&*near, "alice");
-    let send = |text: &str| near.send(&alice, Draft::person(text)).block_on().unwrap();
+    let send = |text: &str| send_to_alice(near, text);
     let read: Vec<_> = (0..5).map(|_| send("an old message")).collect();
     near.ack(&alice, &read).block_on().unwrap();
     send("a new message");
@@ -189,18 +214,15 @@ fn a_reader_whose_consumer_is_gone_is_told_of_later_messages() {
 
 #[test]
 fn the_first_message_of_a_process_reads_no_messages_of_an_inbox_with_room() {
-    if has_no_server() {
+    let Some(linked) = linked() else {
         return;
-    }
-    let scene = Scene::new();
-    let (link, there) = scene.linked();
-    let (near, far) = (crew(&scene.here), crew(&there));
+    };
+    let (near, far, link) = (&*linked.near, &*linked.far, &linked.link);
     let alice = name("alice");
-    join(&*near, "alice");
     let send = |crew: &dyn Team| crew.send(&alice, Draft::person("hello")).block_on();
-    send(&*near).unwrap();
+    send(near).unwrap();
     link.mute_after("swarm.crew.log.inbox.alice.*");
-    send(&*far).unwrap();
+    send(far).unwrap();
     assert!(!link.has_lost());
     assert_eq!(near.take_unread(&alice).block_on().unwrap().len(), 2);
 }
