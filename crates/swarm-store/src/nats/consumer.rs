@@ -38,16 +38,30 @@ pub(super) enum Consumed {
     Incomplete,
 }
 
+impl Consumed {
+    /// Returns the sequence number of an entry.
+    pub(super) fn position(&self) -> Option<u64> {
+        match self {
+            Self::Entry(at, _) => Some(*at),
+            Self::Nothing | Self::Incomplete => None,
+        }
+    }
+}
+
 impl Requests {
-    /// Has the server send the entries that a log gets from now on.
-    pub(super) async fn consume(&self, log: &Key) -> Answered<Consumer> {
+    /// Has the server send the entries of a log: from one with this sequence number on, or those that it
+    /// gets from now on.
+    pub(super) async fn consume(&self, log: &Key, from: Option<u64>) -> Answered<Consumer> {
         let client = self.hub.client().await?;
         let deliver_subject = client.new_inbox();
         let messages = client.subscribe(deliver_subject.clone()).await;
         let messages = messages.map_err(|error| self.failed(&error))?;
         let config = Config {
             deliver_subject,
-            deliver_policy: DeliverPolicy::New,
+            deliver_policy: match from {
+                Some(start_sequence) => DeliverPolicy::ByStartSequence { start_sequence },
+                None => DeliverPolicy::New,
+            },
             ack_policy: AckPolicy::None,
             filter_subject: subjects::entries(&self.team, log),
             idle_heartbeat: PAUSE,

@@ -150,7 +150,7 @@ impl Requests {
     async fn hear_entries(&self, log: &Key) -> bool {
         // For as long as there is no connection.
         drop(self.hub.client().await);
-        let consumer = timeout(SWEEP, self.consume(log)).await;
+        let consumer = timeout(SWEEP, self.consume(log, None)).await;
         // There may have been entries before.
         if !self.ring(log, News::Gap) {
             return false;
@@ -159,13 +159,23 @@ impl Requests {
             sleep(SWEEP).await;
             return true;
         };
+        let mut is_first = true;
         loop {
             let next = match timeout(SWEEP, consumer.next()).await {
                 Ok(Consumed::Incomplete) | Err(_) => return true,
                 Ok(next) => next,
             };
+            let entry = next.position();
             if !self.ring(log, News::Consumed(next)) {
                 return false;
+            }
+            // For each entry that it sends, nats-server 2.9 compares all subjects of a block with the
+            // pattern, unless the consumer began with an entry that was there.
+            if let Some(at) = entry.filter(|_| std::mem::take(&mut is_first)) {
+                match timeout(SWEEP, self.consume(log, Some(at))).await {
+                    Ok(Ok(with_entry)) => consumer = with_entry,
+                    Ok(Err(_)) | Err(_) => return true,
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_nats::jetstream;
+use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::stream::Stream;
 use futures::TryStreamExt as _;
 use serde_json::json;
@@ -187,6 +188,33 @@ fn unread_messages_are_counted_without_reading_old_ones() {
         [Some(10), Some(1)],
         "those in the record, and in the log"
     );
+}
+
+#[test]
+fn the_first_message_replaces_a_consumer_by_one_that_begins_with_it() {
+    let Some((scene, [sender, reader])) = sender_and_reader() else {
+        return;
+    };
+    let (url, alice) = (scene.server.url(), name("alice"));
+    let _watched = reader.watch(&DirectoryWatcher::new(), &Topic::Mail(alice.clone()));
+    wait_for(|| (consumers(&url).len() == 1).then_some(()));
+    let first = send_to_alice(&*sender, "the first");
+    let log = "swarm.crew.log.inbox.alice.*";
+    let begins_with_it = || {
+        on_stream(&url, async |stream| {
+            let at = stream.get_first_raw_message_by_subject(log, 1).await;
+            let start_sequence = at.unwrap().sequence;
+            let begins = DeliverPolicy::ByStartSequence { start_sequence };
+            let all: Vec<_> = stream.consumers().try_collect().await.unwrap();
+            all.iter().any(|one| one.config.deliver_policy == begins)
+        })
+    };
+    wait_for(|| begins_with_it().then_some(()));
+    let second = send_to_alice(&*sender, "the second");
+    let unread = || reader.take_unread(&alice).block_on().unwrap();
+    let ids = wait_for(|| Some(unread()).filter(|unread| unread.len() == 2));
+    let ids: Vec<_> = ids.into_iter().filter_map(|entry| entry.msg_id).collect();
+    assert_eq!(ids, [first, second]);
 }
 
 #[test]
