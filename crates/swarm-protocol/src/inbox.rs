@@ -1,6 +1,7 @@
 //! Inbox files: a JSON array of entries in Claude Code's format.
 
 use serde::de::DeserializeOwned;
+use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -10,8 +11,8 @@ use crate::{IsoTime, MessageId, PeerMode};
 
 /// One entry of an inbox. Only `from`, `text` and `timestamp` are required; an optional field of an
 /// unexpected type counts as absent, remains in `rest` and is written back unchanged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct InboxEntry {
     /// Name of the sender.
     pub from: String,
@@ -121,33 +122,33 @@ fn optional<T: DeserializeOwned>(fields: &mut Map<String, Value>, name: &str) ->
     Some(value)
 }
 
-impl From<InboxEntry> for Map<String, Value> {
-    fn from(entry: InboxEntry) -> Self {
-        // Strings, flags and JSON values always serialize.
-        let mark = entry
-            .swarm
-            .map(|mark| serde_json::to_value(mark).unwrap_or_default());
-        let known = [
-            ("from", Some(Value::from(entry.from))),
-            ("text", Some(Value::from(entry.text))),
-            ("summary", entry.summary.map(Value::from)),
-            ("timestamp", Some(Value::from(entry.timestamp.as_str()))),
-            ("color", entry.color.map(Value::from)),
-            ("msgV", entry.msg_v),
-            ("msg_id", entry.msg_id.map(|id| Value::from(id.as_str()))),
-            ("type", entry.kind),
-            ("read", Some(Value::from(entry.read))),
-            (SWARM, mark),
-        ];
-        let mut fields: Self = known
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-            .collect();
-        for (name, value) in entry.rest {
-            fields.entry(name).or_insert(value);
+impl Serialize for InboxEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("from", &self.from)?;
+        fields.serialize_entry("text", &self.text)?;
+        add(&mut fields, "summary", self.summary.as_ref())?;
+        fields.serialize_entry("timestamp", self.timestamp.as_str())?;
+        add(&mut fields, "color", self.color.as_ref())?;
+        add(&mut fields, "msgV", self.msg_v.as_ref())?;
+        add(&mut fields, "msg_id", self.msg_id.as_ref())?;
+        add(&mut fields, "type", self.kind.as_ref())?;
+        fields.serialize_entry("read", &self.read)?;
+        add(&mut fields, SWARM, self.swarm.as_ref())?;
+        let others = self.rest.iter().filter(|(name, _)| !self.has(name));
+        for (name, value) in others {
+            fields.serialize_entry(name, value)?;
         }
-        fields
+        fields.end()
     }
+}
+
+fn add<M: SerializeMap>(
+    fields: &mut M,
+    name: &str,
+    value: Option<&impl Serialize>,
+) -> Result<(), M::Error> {
+    value.map_or(Ok(()), |value| fields.serialize_entry(name, value))
 }
 
 impl InboxEntry {
@@ -175,6 +176,20 @@ impl InboxEntry {
             read: false,
             swarm: None,
             rest: Map::new(),
+        }
+    }
+
+    /// Returns whether a field of this type, not one of the others, has this name.
+    fn has(&self, name: &str) -> bool {
+        match name {
+            "from" | "text" | "timestamp" | "read" => true,
+            "summary" => self.summary.is_some(),
+            "color" => self.color.is_some(),
+            "msgV" => self.msg_v.is_some(),
+            "msg_id" => self.msg_id.is_some(),
+            "type" => self.kind.is_some(),
+            SWARM => self.swarm.is_some(),
+            _ => false,
         }
     }
 

@@ -281,3 +281,13 @@ fn a_mark_of_a_later_version_does_not_create_a_control_frame() {
         .insert("swarm".to_owned(), serde_json::json!({"kind": "quoted"}));
     assert_eq!(ControlFrame::of_entry(&foreign), None);
 }
+
+#[test]
+fn a_field_is_written_once_and_one_of_another_type_as_it_was() {
+    let text = r#"{"from":"a","text":"b","timestamp":"now","color":7,"other":[1],"summary":"s"}"#;
+    let mut entry: InboxEntry = serde_json::from_str(text).unwrap();
+    entry.rest.insert("from".to_owned(), "somebody else".into());
+    let written = serde_json::to_string(&entry).unwrap();
+    let expected = r#"{"from":"a","text":"b","summary":"s","timestamp":"now","read":false,"color":7,"other":[1]}"#;
+    assert_eq!(written, expected);
+}
