@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use swarm_hubkit::{NatsServer, has_server};
 use swarm_tests::fake_api::FakeApi;
-use swarm_tests::stage::{Running, World};
+use swarm_tests::stage::{Finished, Running, World};
 
 use crate::pains::worktrees::git;
 use crate::scene::{column, not_proven, spawn_args, wait_for_no_process, world};
@@ -115,6 +115,16 @@ impl Machines {
         self.hub.signal(Signal::INT);
         self.hub.wait();
         wait_for_no_process(&self.first);
+    }
+
+    /// Drains the node first. Returns how it ended.
+    #[track_caller]
+    pub(crate) fn end_with_node(self, node: Running) -> Finished {
+        self.first.swarm(&["node", "drain", "box"]).ok();
+        let ended = node.wait();
+        ended.ok();
+        self.end();
+        ended
     }
 
     /// Deletes the team on both machines first.

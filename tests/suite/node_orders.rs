@@ -146,9 +146,7 @@ fn a_spawn_with_replace_withdraws_an_order_that_no_node_has_taken() {
     let asked = api.wait_for("the prompt", "bob", |ask| ask.news_has("the third"));
     assert!(!asked.ask.has_seen("the first"));
     first.swarm(&["kill", "bob"]).ok();
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok();
-    machines.end();
+    machines.end_with_node(node);
 }
 
 /// Two teams on a hub. The second machine has joined `two` over a link, by which its node reaches the

@@ -54,9 +54,7 @@ fn a_node_waits_before_it_handles_a_worktree_again_for_which_git_failed() {
     std::fs::remove_file(&broken).unwrap();
     told("the worktree of bob had no unmerged work and was removed");
     assert!(!tree.exists());
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok();
-    machines.end();
+    machines.end_with_node(node);
 }
 
 #[test]
@@ -80,9 +78,7 @@ fn a_restarted_node_removes_a_worktree_that_was_in_use() {
     shell.wait().unwrap();
     let node = machines.node(&[]);
     first.wait_until("bob's worktree is removed", || !tree.exists());
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok();
-    machines.end();
+    machines.end_with_node(node);
 }
 
 #[test]
@@ -105,9 +101,7 @@ fn a_kept_worktree_is_named_whenever_its_member_leaves() {
             assert_eq!(worktree_on_box(first, "bob"), tree);
         }
     }
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok();
-    machines.end();
+    machines.end_with_node(node);
 }
 
 #[test]
@@ -141,7 +135,5 @@ fn git_handles_four_worktrees_of_a_node_at_a_time() {
     first.wait_until("they are removed", || {
         trees.iter().all(|tree| !tree.exists())
     });
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok();
-    machines.end();
+    machines.end_with_node(node);
 }

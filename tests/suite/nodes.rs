@@ -189,9 +189,9 @@ fn an_unchanged_worktree_is_removed_from_the_node_when_its_member_leaves() {
     first.swarm(&["shutdown", "dan"]).ok();
     let node = machines.node(&[]);
     first.wait_until("dan's worktree is removed", || !dan.exists());
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok().stdout_lacks("the worktree of carl");
-    machines.end();
+    machines
+        .end_with_node(node)
+        .stdout_lacks("the worktree of carl");
 }
 
 #[test]
@@ -211,9 +211,9 @@ fn a_node_serves_other_teams_after_one_was_deleted() {
     run_and_kill("eve", "two");
     first.swarm(&["team", "delete", "two"]).ok();
     run_and_kill("bob", "demo");
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok().stdout_has("demo: bob has stopped");
-    machines.end();
+    machines
+        .end_with_node(node)
+        .stdout_has("demo: bob has stopped");
 }
 
 #[test]
@@ -243,11 +243,9 @@ fn a_node_takes_orders_while_git_removes_a_worktree() {
     assert_eq!(spawned["worktree"]["path"], bob.to_str().unwrap());
     assert!(bob.exists());
     first.swarm(&["kill", "bob", "carl"]).ok();
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait()
-        .ok()
+    machines
+        .end_with_node(node)
         .stdout_has("the worktree of bob had no unmerged work and was removed");
-    machines.end();
 }
 
 #[test]
@@ -279,9 +277,8 @@ fn a_node_serves_other_teams_while_one_cannot_be_looked_at() {
         machines.nodes()[0]["members"] == json!(["eve@two"])
     });
     second.swarm(&["kill", "eve", "--team", "two"]).ok();
-    first.swarm(&["node", "drain", "box"]).ok();
-    let ended = node.wait();
-    ended.ok().stdout_has("two: eve has stopped");
+    let ended = machines.end_with_node(node);
+    ended.stdout_has("two: eve has stopped");
     let unknown = "two: its members on this machine are not known: ";
     assert_eq!(
         ended.stdout.matches(unknown).count(),
@@ -289,7 +286,6 @@ fn a_node_serves_other_teams_while_one_cannot_be_looked_at() {
         "{}",
         ended.story()
     );
-    machines.end();
 }
 
 #[test]
@@ -307,9 +303,9 @@ fn a_worktree_whose_work_was_merged_elsewhere_is_removed_from_the_node() {
     first.swarm(&["worktree", "merge", "bob"]).ok();
     first.swarm(&["shutdown", "bob"]).ok();
     first.wait_until("bob's worktree is removed", || !tree.exists());
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok().stdout_lacks("the worktree of bob is kept");
-    machines.end();
+    machines
+        .end_with_node(node)
+        .stdout_lacks("the worktree of bob is kept");
 }
 
 #[test]
@@ -358,9 +354,7 @@ fn work_that_is_merged_after_its_member_has_left_is_removed_from_the_node() {
     first.swarm(&["worktree", "merge", "carl"]).ok();
     told("the worktree of carl is kept: ");
     assert!(carl.join("late.txt").exists());
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok();
-    machines.end();
+    machines.end_with_node(node);
 }
 
 #[test]

@@ -89,9 +89,7 @@ fn a_spawn_on_a_slow_node_does_not_delay_the_next_one_of_the_same_response() {
         assert!(!is_error, "{text}");
     }
     run.wait().ok();
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok();
-    machines.end();
+    machines.end_with_node(node);
 }
 
 #[test]
@@ -132,9 +130,7 @@ fn a_model_spawns_a_teammate_remotely_in_a_team_that_its_run_creates_on_a_hub() 
     first.wait_until("bob has stopped", || {
         node.stdout().contains("choir: bob has stopped")
     });
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok();
-    machines.end();
+    machines.end_with_node(node);
 }
 
 #[test]
@@ -157,7 +153,5 @@ fn a_template_places_members_on_nodes() {
     assert!(second.team("choir").member_directory("bob").exists());
     first.swarm(&up).ok().stdout_has("0 members started");
     first.swarm(&["kill", "bob", "--team", "choir"]).ok();
-    first.swarm(&["node", "drain", "box"]).ok();
-    node.wait().ok();
-    machines.end();
+    machines.end_with_node(node);
 }
