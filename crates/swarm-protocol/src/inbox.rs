@@ -179,7 +179,7 @@ impl InboxEntry {
         }
     }
 
-    /// Returns whether a field of this type, not one of the others, has this name.
+    /// Returns whether a field above has this name and a value, and so takes precedence over one in `rest`.
     fn has(&self, name: &str) -> bool {
         match name {
             "from" | "text" | "timestamp" | "read" => true,

@@ -49,19 +49,28 @@ impl Consumed {
 }
 
 impl Requests {
-    /// Has the server send the entries of a log: from one with this sequence number on, or those that it
-    /// gets from now on.
-    pub(super) async fn consume(&self, log: &Key, from: Option<u64>) -> Answered<Consumer> {
+    /// Has the server send the entries that a log gets from now on.
+    pub(super) async fn consume(&self, log: &Key) -> Answered<Consumer> {
+        self.consume_by(log, DeliverPolicy::New).await
+    }
+
+    /// Has the server send the entries after the one with this sequence number; `None` if that is not there.
+    pub(super) async fn consume_after(&self, log: &Key, at: u64) -> Answered<Option<Consumer>> {
+        let begin = DeliverPolicy::ByStartSequence { start_sequence: at };
+        let mut consumer = self.consume_by(log, begin).await?;
+        // In a team that was created again, the consumer would leave out entries before this number.
+        let is_there = matches!(consumer.next().await, Consumed::Entry(first, _) if first == at);
+        Ok(is_there.then_some(consumer))
+    }
+
+    async fn consume_by(&self, log: &Key, deliver_policy: DeliverPolicy) -> Answered<Consumer> {
         let client = self.hub.client().await?;
         let deliver_subject = client.new_inbox();
         let messages = client.subscribe(deliver_subject.clone()).await;
         let messages = messages.map_err(|error| self.failed(&error))?;
         let config = Config {
             deliver_subject,
-            deliver_policy: match from {
-                Some(start_sequence) => DeliverPolicy::ByStartSequence { start_sequence },
-                None => DeliverPolicy::New,
-            },
+            deliver_policy,
             ack_policy: AckPolicy::None,
             filter_subject: subjects::entries(&self.team, log),
             idle_heartbeat: PAUSE,
@@ -109,5 +118,55 @@ impl Consumer {
             .as_ref()
             .and_then(|headers| headers.get(NATS_LAST_CONSUMER)?.as_str().parse().ok());
         message.status == Some(StatusCode::IDLE_HEARTBEAT) && sent == Some(self.arrived)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use swarm_hubkit::{NatsServer, has_server};
+    use swarm_protocol::TeamName;
+
+    use super::*;
+    use crate::nats::connection::{Background, Connection};
+    use crate::nats::settings::{HubSettings, LeaseTerms};
+    use crate::records::WriteId;
+
+    #[test]
+    fn a_consumer_begins_after_an_entry_only_if_that_is_there() {
+        if !has_server() {
+            eprintln!("NOT PROVEN HERE: nats-server is not installed");
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let server = NatsServer::start(directory.path(), &[]);
+        let settings = HubSettings {
+            url: server.url(),
+            credentials: None,
+            ca: None,
+        };
+        let background = Arc::new(Background::start(&settings).unwrap());
+        let team = TeamName::nodes();
+        let hub = Arc::new(Connection::new(settings, &team, background));
+        let requests = Requests::new(Arc::clone(&hub), team, LeaseTerms::default());
+        let found = hub.wait(Duration::from_secs(20), async move {
+            let record = (Key::new("record.roster"), WriteId::new_v4(), Vec::new());
+            requests.create(vec![record]).await?;
+            let log = Key::new("log.inbox.alice");
+            let entry = |text: &str| (log.clone(), WriteId::new_v4(), text.as_bytes().to_vec());
+            requests.append(vec![entry("first")]).await?;
+            let first = requests.last_sequence().await?;
+            requests.append(vec![entry("second")]).await?;
+            let mut consumer = requests.consume_after(&log, first).await?.unwrap();
+            let second = consumer.next().await;
+            let gone = requests.consume_after(&log, first - 1).await?;
+            let later = requests.consume_after(&log, first + 2).await?;
+            Ok((second, gone.is_none(), later.is_none()))
+        });
+        let (second, is_gone, is_later) = found.unwrap();
+        assert!(matches!(second, Consumed::Entry(_, Some(text)) if text == "second"));
+        assert!(is_gone && is_later);
     }
 }

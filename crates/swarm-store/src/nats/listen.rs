@@ -150,7 +150,7 @@ impl Requests {
     async fn hear_entries(&self, log: &Key) -> bool {
         // For as long as there is no connection.
         drop(self.hub.client().await);
-        let consumer = timeout(SWEEP, self.consume(log, None)).await;
+        let consumer = timeout(SWEEP, self.consume(log)).await;
         // There may have been entries before.
         if !self.ring(log, News::Gap) {
             return false;
@@ -165,17 +165,21 @@ impl Requests {
                 Ok(Consumed::Incomplete) | Err(_) => return true,
                 Ok(next) => next,
             };
-            let entry = next.position();
+            let first = next.position().filter(|_| is_first);
             if !self.ring(log, News::Consumed(next)) {
                 return false;
             }
-            // For each entry that it sends, nats-server 2.9 compares all subjects of a block with the
-            // pattern, unless the consumer began with an entry that was there.
-            if let Some(at) = entry.filter(|_| std::mem::take(&mut is_first)) {
-                match timeout(SWEEP, self.consume(log, Some(at))).await {
-                    Ok(Ok(with_entry)) => consumer = with_entry,
-                    Ok(Err(_)) | Err(_) => return true,
-                }
+            let Some(first) = first else {
+                continue;
+            };
+            is_first = false;
+            // For each entry that it sends, nats-server before 2.9.15 compares all subjects of a block with
+            // the pattern, unless the consumer began with an entry that was there.
+            match timeout(SWEEP, self.consume_after(log, first)).await {
+                Ok(Ok(Some(faster))) => consumer = faster,
+                Ok(Ok(None)) => return true,
+                Ok(Err(error)) => tracing::debug!(?error, %log, "the first consumer is kept"),
+                Err(_) => {}
             }
         }
     }
