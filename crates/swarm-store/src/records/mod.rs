@@ -11,6 +11,7 @@ mod call;
 mod exchange;
 mod inbox;
 mod key;
+mod lifecycle;
 mod mailbox;
 mod nodes;
 mod operations;

@@ -1,24 +1,20 @@
 //! One team, and how its records change.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use swarm_os::process::Identity;
-use swarm_protocol::{Clock, Event, MemberName, ROOT_VARIABLE, TeamConfig, TeamName, UnixMs};
+use swarm_protocol::{Clock, TeamName, UnixMs};
 use uuid::Uuid;
 
 use super::call::{Call, Patience};
 use super::key::Key;
 use super::record::{Outbox, Outgoing, Record, Value, Versioned, from_bytes, joined, to_bytes};
 use super::seen::{Known, LastReading, Reading, Seen};
-use super::space::{Answered, Appending, NewEntry, NoAnswer, NotWritten, Space, WriteId};
-use super::values::{self, RosterValue};
-use crate::file::{Layout, hub_file};
-use crate::keys::SigningKey;
+use super::space::{Answered, Appending, NewEntry, NoAnswer, NotWritten, Space};
+use super::values;
+use crate::file::Layout;
 use crate::observer::Observer;
-use crate::roster::{refuse_if_busy, refuse_if_led};
-use crate::{NewTeam, Result, StoreError, StoreLimits, TeamDamage};
+use crate::{Result, StoreError, StoreLimits};
 
 /// Most entries that are appended by one request, which has to be answered in time.
 const AT_ONCE: usize = 256;
@@ -82,33 +78,6 @@ impl RecordsTeam {
     pub(crate) fn with_observer(mut self, observer: Observer) -> Self {
         self.observer = observer;
         self
-    }
-
-    /// Creates the team.
-    ///
-    /// # Errors
-    /// [`StoreError::TeamExists`] or [`StoreError::TeamOnHub`].
-    pub(crate) fn create(&self, new: &NewTeam) -> Result<TeamConfig> {
-        let at = self.now();
-        let config = new.roster(at);
-        let seed = SigningKey::new_seed().map_err(|why| StoreError::SigningKey {
-            path: PathBuf::from(values::key().key.as_str()),
-            why,
-        })?;
-        let mut outbox = Outbox::new(at);
-        outbox.push(Event::TeamCreated {
-            by: new.created_by.clone(),
-        });
-        let seed = stored(&values::key(), seed, Outbox::new(at))?;
-        let roster = stored(&values::roster(), RosterValue::new(config.clone()), outbox)?;
-        let records = [seed, roster];
-        if !self.answered(true, |at_most| self.space.create(&records, at_most))? {
-            return Err(self.space.taken(self.view()?.in_words()));
-        }
-        self.seen.forget();
-        let (revision, roster) = self.fetch(&values::roster())?;
-        self.publish_now(&values::roster().key, revision, &roster);
-        Ok(config)
     }
 
     /// Returns the error if the team does not exist. Its deletion may not have been heard of yet.
@@ -381,10 +350,9 @@ impl RecordsTeam {
         }
     }
 
-    /// The change is done, whatever happens to its events: the next reader appends those that are
-    /// missing.
-    /// Returns whether it succeeded.
-    fn publish_now<V>(&self, key: &Key, revision: u64, written: &Versioned<V>) -> bool {
+    /// Publishes after a change, which is done whatever happens to its events: the next reader appends
+    /// those that are missing. Returns whether it succeeded.
+    pub(super) fn publish_now<V>(&self, key: &Key, revision: u64, written: &Versioned<V>) -> bool {
         let published = self.publish(key, revision, written);
         if let Err(error) = &published {
             tracing::warn!(%error, "the journal is incomplete until the next change");
@@ -403,112 +371,4 @@ struct Publishing {
     entries: Vec<NewEntry>,
     /// `None` if it has not begun.
     begun: Option<Appending>,
-}
-
-fn stored<V: Value>(
-    record: &Record<V>,
-    value: V,
-    outbox: Outbox,
-) -> Result<(Key, WriteId, Vec<u8>)> {
-    let outbox = outbox.entries;
-    let bytes = to_bytes(&record.key, &Versioned { value, outbox })?;
-    Ok((record.key.clone(), WriteId::new_v4(), bytes))
-}
-
-/// The operations on the whole team.
-impl RecordsTeam {
-    pub(super) fn location(&self) -> String {
-        let local = || {
-            let at = self.local.layout.team(&self.team);
-            at.directory().display().to_string()
-        };
-        self.space.address().unwrap_or_else(local)
-    }
-
-    /// Members' processes have the config directory of this machine in their environment.
-    pub(super) fn identity(&self) -> Identity {
-        Identity::new(ROOT_VARIABLE, self.local.layout.root())
-    }
-
-    /// A hub that cannot be used does not mean that it has no such team.
-    #[expect(clippy::unnecessary_wraps, reason = "other kinds may not know")]
-    pub(super) fn is_stored(&self) -> Result<bool> {
-        let is_gone = matches!(self.config(), Err(StoreError::TeamNotFound { .. }));
-        Ok(!is_gone)
-    }
-
-    /// A team whose hub cannot be used is like one whose files cannot be read.
-    pub(super) fn damage(&self) -> Option<TeamDamage> {
-        let why = self.config().err()?;
-        let may_live = match &why {
-            StoreError::NotOnHub { .. } => false,
-            StoreError::HubUnreachable { .. }
-            | StoreError::HubLogin { .. }
-            | StoreError::HubCertificate { .. }
-            | StoreError::HubSilent(_)
-            | StoreError::HubFull { .. }
-            | StoreError::HubRefused { .. }
-            | StoreError::HubForbidden { .. } => true,
-            _ => return None,
-        };
-        Some(TeamDamage { why, may_live })
-    }
-
-    pub(super) fn is_remote(&self) -> bool {
-        !self.space.is_local()
-    }
-
-    pub(super) fn is_joined(&self) -> bool {
-        hub_file::is_joined(&self.local.layout, &self.team).unwrap_or(false)
-    }
-
-    #[expect(
-        clippy::unused_self,
-        reason = "no other program creates teams in records"
-    )]
-    pub(super) fn is_foreign(&self) -> bool {
-        false
-    }
-
-    /// Callers prepare a change with this, and then reconcile the team.
-    pub(super) fn adopt(&self) -> Result<()> {
-        self.space.expect_leases();
-        self.require()
-    }
-
-    pub(super) fn is_adopted(&self) -> Result<bool> {
-        self.require().map(|()| false)
-    }
-
-    pub(super) fn delete(&self, _purge: bool, force: bool) -> Result<Option<PathBuf>> {
-        match self.may_delete(force) {
-            Err(StoreError::NotOnHub { .. }) => return self.remove_local().map(|()| None),
-            may => may?,
-        }
-        self.may_write(false)?;
-        self.answered(true, |at_most| self.space.delete(at_most))?;
-        self.seen.forget();
-        self.remove_local().map(|()| None)
-    }
-
-    /// Removes what this machine has of the team.
-    fn remove_local(&self) -> Result<()> {
-        let at = self.local.layout.team(&self.team);
-        Ok(swarm_os::remove_tree(at.directory())?)
-    }
-
-    pub(super) fn may_delete(&self, force: bool) -> Result<()> {
-        let config = self.config()?;
-        let (lease, holder) = self.lease_of(&MemberName::lead())?;
-        refuse_if_led(&self.team, config.lead_process.as_ref(), lease, holder)?;
-        if force {
-            return Ok(());
-        }
-        refuse_if_busy(
-            &self.team,
-            &config,
-            |member| self.life_of(member),
-            |name| self.state(name),
-        )
-    }
 }
