@@ -40,13 +40,14 @@ fn i5_the_next_creation_cleans_up_after_a_process_killed_at_any_call_of_git() {
 fn die_at(when: &str, at: usize) -> usize {
     let fixture = RepositoryFixture::new();
     let (repo, home) = (fixture.repo(), fixture.path(""));
-    let count = home.join("count");
-    // If the process is killed before the call, git is still running: the next process must wait
-    // for it.
+    let called = home.join("called");
+    fs::create_dir(&called).unwrap();
+    // Calls at the same time have different numbers. If the process is killed before the call, git is
+    // still running: the next process must wait for it.
     let script = format!(
-        "#!/bin/sh\necho >> {count}\nn=$(wc -l < {count})\nif [ $n = {at} ] && [ {when} = before ]; then kill -9 $PPID; fi\n\
+        "#!/bin/sh\nn=1\nwhile ! mkdir {called}/$n 2>/dev/null; do n=$((n + 1)); done\nif [ $n = {at} ] && [ {when} = before ]; then kill -9 $PPID; fi\n\
          git \"$@\"\ncode=$?\nif [ $n = {at} ] && [ {when} = after ]; then kill -9 $PPID; fi\nexit $code\n",
-        count = count.display()
+        called = called.display()
     );
     fs::write(home.join("git"), script).unwrap();
     executable(&home.join("git"));
@@ -63,7 +64,7 @@ fn die_at(when: &str, at: usize) -> usize {
         .unwrap()
         .status;
     assert_eq!(status.success(), at == 0, "{when} {at}");
-    let calls = fs::read_to_string(&count).unwrap().lines().count();
+    let calls = fs::read_dir(&called).unwrap().count();
     if at > 0 {
         // The next process creates another worktree, and a third one the same.
         fixture.create(&repo, "two").unwrap();
