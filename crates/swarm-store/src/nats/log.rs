@@ -216,9 +216,12 @@ impl Requests {
         config: C,
     ) -> Answered<Consumer<C>> {
         let reader = self.complete_stream().await?.create_consumer(config).await;
-        reader.map_err(|error| match error.kind() {
-            ConsumerErrorKind::JetStream(error) => self.refused(&error),
-            _ => self.failed(&error),
-        })
+        match reader {
+            Ok(reader) => Ok(reader),
+            Err(error) => Err(match error.kind() {
+                ConsumerErrorKind::JetStream(error) => self.refused_now(&error).await,
+                _ => self.failed(&error),
+            }),
+        }
     }
 }

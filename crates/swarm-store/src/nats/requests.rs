@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::error::Error as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::context::{
@@ -31,6 +31,9 @@ use crate::records::{Answered, Bells, Key, NoAnswer, WriteId};
 
 const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
 const MESSAGE_ID: &str = "Nats-Msg-Id";
+
+/// A server that stops has no streams any more for some milliseconds before it ends its connections.
+const STOPPING: Duration = Duration::from_millis(200);
 
 /// What all handles of one team share in this process.
 #[derive(Debug)]
@@ -106,6 +109,14 @@ impl Requests {
         NoAnswer::Failed(absent(&self.hub, &self.team))
     }
 
+    /// Returns the error of a request to a stream that the server does not have. The team is gone only if
+    /// that is still so when a server that stops would have ended the connection.
+    async fn without_stream(&self) -> NoAnswer {
+        tokio::time::sleep(STOPPING).await;
+        let found = Box::pin(self.last_sequence()).await;
+        found.map_or_else(|error| error, |_| self.unanswered())
+    }
+
     /// Returns the error of a request that the server refused.
     pub(super) fn failed(&self, why: &dyn std::error::Error) -> NoAnswer {
         NoAnswer::Failed(StoreError::HubRefused {
@@ -131,6 +142,14 @@ impl Requests {
                 hub: self.hub.settings().url.clone(),
             }),
             _ => self.failed(error),
+        }
+    }
+
+    /// Returns the same unless the server is just stopping.
+    pub(super) async fn refused_now(&self, error: &Error) -> NoAnswer {
+        match error.error_code() {
+            ErrorCode::STREAM_NOT_FOUND => self.without_stream().await,
+            _ => self.refused(error),
         }
     }
 
@@ -183,7 +202,8 @@ impl Requests {
     /// Returns the last message of a subject.
     pub(super) async fn last(&self, subject: &str) -> Answered<Option<StreamMessage>> {
         let stream = self.complete_stream().await?;
-        self.found(stream.get_last_raw_message_by_subject(subject).await)
+        let found = stream.get_last_raw_message_by_subject(subject).await;
+        self.found(found).await
     }
 
     /// Returns the last messages of the subjects of several keys, in their order. All are requested
@@ -202,10 +222,10 @@ impl Requests {
     ) -> Answered<Option<StreamMessage>> {
         let stream = self.complete_stream().await?;
         let found = stream.get_first_raw_message_by_subject(pattern, sequence);
-        self.found(found.await)
+        self.found(found.await).await
     }
 
-    fn found(
+    async fn found(
         &self,
         message: Result<StreamMessage, LastRawMessageError>,
     ) -> Answered<Option<StreamMessage>> {
@@ -213,7 +233,7 @@ impl Requests {
             Ok(message) => Ok(Some(message)),
             Err(error) => match error.kind() {
                 LastRawMessageErrorKind::NoMessageFound => Ok(None),
-                LastRawMessageErrorKind::JetStream(error) => Err(self.refused(&error)),
+                LastRawMessageErrorKind::JetStream(error) => Err(self.refused_now(&error).await),
                 LastRawMessageErrorKind::InvalidSubject => Err(self.failed(&error)),
                 // No server answers for streams: it is starting, or JetStream is off.
                 LastRawMessageErrorKind::Other => Err(self.unanswered()),
@@ -266,8 +286,8 @@ impl Requests {
             }
             Err(error) => match error.kind() {
                 PublishErrorKind::WrongLastSequence => Ok(Published::Conflict),
-                // Nobody answers for the subject: the stream is gone.
-                PublishErrorKind::StreamNotFound => Err(self.absent()),
+                // Nobody answers for the subject.
+                PublishErrorKind::StreamNotFound => Err(self.without_stream().await),
                 PublishErrorKind::TimedOut
                 | PublishErrorKind::BrokenPipe
                 | PublishErrorKind::MaxAckPending => Err(self.unanswered()),

@@ -1,5 +1,6 @@
 //! What happens to teams on a hub when the server, the network or a holder of a lease fails.
 
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -334,4 +335,45 @@ fn budgets_that_did_not_change_are_known_while_the_hub_does_not_answer() {
         let budgets = crew_here.budgets().block_on().unwrap();
         (budgets.get(&scope) == Some(budget)).then_some(())
     });
+}
+
+#[test]
+fn no_change_fails_or_is_made_twice_while_a_server_stops() {
+    const WRITERS: usize = 4;
+    if has_no_server() {
+        return;
+    }
+    let mut scene = Scene::new();
+    let done = Arc::new(AtomicBool::new(false));
+    let writers = (0..WRITERS).map(|writer| {
+        let (store, done) = (scene.here.clone(), Arc::clone(&done));
+        thread::spawn(move || {
+            let (crew, person) = (crew(&store), Actor::person(&team("crew")));
+            let mut subjects = Vec::new();
+            while !done.load(Ordering::SeqCst) {
+                let subject = format!("{writer}-{}", subjects.len());
+                let new = [new_task(&subject, &[])];
+                crew.create_tasks(&new, &person).block_on().unwrap();
+                subjects.push(subject);
+            }
+            subjects
+        })
+    });
+    let writers: Vec<_> = writers.collect();
+    let tasks = || crew(&scene.here).tasks().block_on().unwrap().tasks;
+    for _ in 0..4 {
+        let before = tasks().len();
+        wait_for(|| (tasks().len() > before + WRITERS).then_some(()));
+        scene.server.signal(Signal::TERM);
+        let address = ("127.0.0.1", scene.server.port());
+        wait_for(|| TcpStream::connect(address).is_err().then_some(()));
+        scene.server.restart();
+    }
+    done.store(true, Ordering::SeqCst);
+    let created = writers.into_iter().map(|writer| writer.join().unwrap());
+    let mut created: Vec<String> = created.flatten().collect();
+    let mut stored: Vec<String> = tasks().into_iter().map(|task| task.subject).collect();
+    created.sort_unstable();
+    stored.sort_unstable();
+    assert_eq!(stored, created);
 }
