@@ -238,7 +238,7 @@ fn members_and_tasks(
         || {
             if team.is_remote() {
                 // They are kept.
-                drop(team.budgets().block_on());
+                team.budgets().block_on()?;
             }
             team.tasks().block_on()
         },
