@@ -112,6 +112,16 @@ fn watch(app: &App, team: &TeamName) -> Result<()> {
     if draws {
         screen::make_room(app.out)?;
     }
+    let shown = show_changes(app, team, &mut watch, draws);
+    if draws && shown.is_err() {
+        // The last line of the screen has no end.
+        app.out.piece("\n")?;
+    }
+    shown
+}
+
+fn show_changes(app: &App, team: &TeamName, watch: &mut Watch, draws: bool) -> Result<()> {
+    let store = &app.store;
     let mut last = Value::Null;
     let mut past = Past::default();
     while app.out.is_wanted() {
