@@ -7,6 +7,7 @@ use swarm_config::{Environment, Settings};
 use swarm_store::{BlockOn as _, TeamStore as _};
 
 use crate::app::store_at;
+use crate::output::quoted;
 
 /// Permission bits with which other users can read or change a file.
 const OTHERS: u32 = 0o077;
@@ -36,12 +37,13 @@ pub(crate) fn credentials_files(
 
 /// Returns what is wrong with the permissions of a credentials file, and how to correct it.
 pub(crate) fn exposure(file: &Path) -> Option<(String, String)> {
-    let mode = file.metadata().ok()?.permissions().mode();
-    (mode & OTHERS != 0).then(|| {
-        let file = file.display();
+    let found = file.metadata().ok()?;
+    let is_exposed = found.is_file() && found.permissions().mode() & OTHERS != 0;
+    is_exposed.then(|| {
+        let file = file.to_string_lossy();
         (
             format!("other users of this machine can use the hub's credentials in {file}"),
-            format!("run `chmod 600 {file}`"),
+            format!("run `chmod 600 {}`", quoted(&file)),
         )
     })
 }
@@ -75,8 +77,10 @@ mod tests {
     #[test]
     fn a_file_that_others_can_read_is_named() {
         let scratch = tempfile::tempdir().unwrap();
-        let file = scratch.path().join("credentials");
+        let file = scratch.path().join("my credentials");
         assert_eq!(exposure(&file), None);
+        set_permissions(scratch.path(), Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(exposure(scratch.path()), None, "a directory");
         swarm_os::replace_alone(&file, b"swarm:x").unwrap();
         set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         assert_eq!(exposure(&file), None);
@@ -84,7 +88,7 @@ mod tests {
             set_permissions(&file, Permissions::from_mode(mode)).unwrap();
             let (what, how) = exposure(&file).unwrap();
             assert!(what.contains("other users"), "{what}");
-            assert!(how.contains("chmod 600"), "{how}");
+            assert_eq!(how, format!("run `chmod 600 '{}'`", file.display()));
         }
     }
 }

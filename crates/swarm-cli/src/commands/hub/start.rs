@@ -18,6 +18,7 @@ use super::server_config;
 use crate::app::App;
 use crate::config_directory;
 use crate::failure::{Failure, Result};
+use crate::output::quoted;
 
 const SERVER: &str = "nats-server";
 
@@ -82,7 +83,7 @@ pub(super) fn run(app: &App, args: &HubStartArgs) -> Result<ExitCode> {
         ))?;
         app.out.say(&format!(
             "create a team on it with `swarm team create NAME --hub {url} --credentials {}`",
-            credentials.display()
+            quoted(&credentials.to_string_lossy())
         ));
         app.out.say(&format!("its log is {}", log.display()));
     }
