@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use swarm_os::process::Process;
 use swarm_panes::{
     BackendRequest, ExternalBackend, PaneBackend, PaneError, PanePlacement, PaneProgram,
@@ -202,13 +203,18 @@ async fn a_pane_that_the_user_closed_is_never_touched_again() {
     within("the end is seen", backend.exited(&pane))
         .await
         .unwrap();
+    // The program ends before the shell of its pane.
+    until("the pane is closed", || {
+        let attach = backend.attach_command(&pane).now_or_never();
+        attach.is_some_and(|command| command.is_empty())
+    })
+    .await;
     let before = calls(&directory);
     let gone = backend
         .capture(&pane, PaneText::default())
         .await
         .unwrap_err();
     assert!(matches!(gone, PaneError::Gone(_)), "{gone}");
-    assert!(backend.attach_command(&pane).await.is_empty());
     backend.close(&pane, &spec.spawn_id).await.unwrap();
     assert_eq!(
         calls(&directory),
