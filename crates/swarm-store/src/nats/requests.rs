@@ -145,7 +145,7 @@ impl Requests {
         }
     }
 
-    /// Returns the same unless the server is just stopping.
+    /// Returns the error of a request that the server refused. One without the stream may just be stopping.
     pub(super) async fn refused_now(&self, error: &Error) -> NoAnswer {
         match error.error_code() {
             ErrorCode::STREAM_NOT_FOUND => self.without_stream().await,
