@@ -318,7 +318,7 @@ impl Requests {
             Err(error) => match error.kind() {
                 PurgeErrorKind::TimedOut => Err(self.unanswered()),
                 PurgeErrorKind::Request => Err(self.failed(&error)),
-                PurgeErrorKind::JetStream(error) => Err(self.refused(&error)),
+                PurgeErrorKind::JetStream(error) => Err(self.refused_now(&error).await),
             },
         }
     }
