@@ -67,7 +67,14 @@ impl ExternalBackend {
 
     fn status_of(&self, mut record: Record) -> Result<PaneStatus, PaneError> {
         record.end = self.runner(&record).progress()?.end();
-        Ok(record.status())
+        match record.status() {
+            // Its program had ended before it was seen, and its exit status is not recorded yet.
+            PaneStatus::Empty if !record.shells.is_empty() => Ok(PaneStatus::Dead {
+                code: None,
+                signal: None,
+            }),
+            status => Ok(status),
+        }
     }
 
     /// Returns the id for the roster.
@@ -285,16 +292,16 @@ impl PaneBackend for ExternalBackend {
         let Some(record) = self.record(pane)? else {
             return Ok(PaneStatus::Gone);
         };
-        if let Some(process) = record.process {
-            // The first shell may exit before the other one has recorded the exit status.
-            let recorder = self.runner(&record).progress()?.recorder;
-            let is_recorder = |shell: &&Process| Some(shell.id()) == recorder;
-            let recorder = record.shells.iter().find(is_recorder);
-            for process in std::iter::once(&process).chain(recorder) {
-                process.ended().await.map_err(|e| {
-                    PaneError::io("watch the process in", pane.id.as_str().as_ref(), e)
-                })?;
-            }
+        // The shell that records the exit status may still run although the program has ended, even
+        // before the program was seen running.
+        let recorder = self.runner(&record).progress()?.recorder;
+        let is_recorder = |shell: &&Process| Some(shell.id()) == recorder;
+        let recorder = record.shells.iter().find(is_recorder);
+        for process in record.process.iter().chain(recorder) {
+            process
+                .ended()
+                .await
+                .map_err(|e| PaneError::io("watch the process in", pane.id.as_str().as_ref(), e))?;
         }
         self.status(pane).await
     }

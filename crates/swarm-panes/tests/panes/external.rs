@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
+use rustix::process::Signal;
 use swarm_os::process::Process;
 use swarm_panes::{
     BackendRequest, ExternalBackend, PaneBackend, PaneError, PanePlacement, PaneProgram,
@@ -279,6 +280,47 @@ async fn another_process_finds_the_pane_and_its_exit() {
     };
     assert_eq!(status, killed);
     close_all(&other, &team()).await;
+}
+
+#[tokio::test]
+async fn the_exit_status_of_a_program_that_ends_before_it_is_seen_is_waited_for() {
+    let directory = Directory::new();
+    let (cue, pids) = (directory.fifo("cue"), directory.path("pids"));
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = open ] || exit 0\n\
+         \"$2\" \"$3\" >/dev/null 2>&1 </dev/null &\ncat <'{}' >'{}'\necho 1\n",
+        cue.display(),
+        pids.display()
+    );
+    let driver = PaneProgram {
+        program: directory.script("panes", &script),
+        env: vec![("PATH".to_owned(), PATH.to_owned())],
+    };
+    let backend = ExternalBackend::new(&directory.path("members"), Arc::new(driver));
+    let script = "exec 3>\"$0\"; echo $PPID >&3; kill -STOP $PPID; kill -9 $$";
+    let command = sh(script, &[cue.to_str().unwrap()]);
+    let pane = backend.launch(&spec("ada"), &command).await.unwrap();
+    let unknown = PaneStatus::Dead {
+        code: None,
+        signal: None,
+    };
+    assert_eq!(backend.status(&pane).await.unwrap(), unknown);
+    let mut exited = backend.exited(&pane);
+    assert_eq!(exited.as_mut().now_or_never().map(Result::ok), None);
+
+    let recorder = std::fs::read_to_string(&pids).unwrap();
+    let recorder = recorder.trim().parse().unwrap();
+    Process::running(recorder)
+        .unwrap()
+        .signal(Signal::CONT)
+        .unwrap();
+    let status = within("its end is recorded", exited).await.unwrap();
+    let killed = PaneStatus::Dead {
+        code: None,
+        signal: Some("9".to_owned()),
+    };
+    assert_eq!(status, killed);
+    close_all(&backend, &team()).await;
 }
 
 #[tokio::test]
