@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use swarm_hubkit::Link;
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
-use swarm_tests::stage::World;
+use swarm_tests::stage::{Running, World};
 
 use crate::machines::{member, server_of};
 use crate::scene::{spawn_over, wait_for_no_process, world};
@@ -102,6 +102,43 @@ fn lost_members_are_noticed_and_one_that_was_cut_off_parks_and_continues_with_no
     second.swarm(&["kill", "bob"]).ok();
     first.swarm(&["team", "delete", "demo", "--force"]).ok();
     wait_for_no_process(&second);
+}
+
+#[test]
+fn commands_that_show_changes_report_a_hub_that_does_not_answer_and_go_on() {
+    let world = world();
+    let Some(server) = server_of(&world, None) else {
+        return;
+    };
+    world.swarm(&["team", "add", "bob", "--external"]).ok();
+    let send = |text: &str| {
+        let send = ["send", "team-lead", text, "--from", "bob"];
+        world.swarm(&send).ok();
+    };
+    send("before");
+    let run = |words: &[&str]| world.start(words);
+    let shown = [
+        run(&["inbox", "team-lead", "--follow"]),
+        run(&["log", "--follow"]),
+        run(&["status", "--watch", "--json"]),
+    ];
+    world.wait_until("they show the team", || {
+        shown.iter().all(|one| !one.stdout().is_empty())
+    });
+    server.signal(Signal::STOP);
+    world.wait_until("they report the hub", || {
+        let is_told = |one: &Running| one.stderr().contains("does not answer");
+        shown.iter().all(is_told)
+    });
+    server.signal(Signal::CONT);
+    send("after");
+    let [mail, log, status] = &shown;
+    world.wait_until("they go on", || {
+        let was_silent = shown.iter().all(|one| one.stderr().contains("again"));
+        let lines = |one: &Running| one.stdout().lines().count();
+        let is_logged = log.stdout().matches("queued").count() == 2;
+        was_silent && is_logged && mail.stdout().contains("after") && lines(status) > 1
+    });
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(crate) struct Failure {
     pub(crate) kind: ErrorKind,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// Whether a hub did not answer that was connected before or may only be slow.
+    pub(crate) is_outage: bool,
 }
 
 impl Failure {
@@ -31,6 +33,7 @@ impl Failure {
             kind,
             message: message.into(),
             hint: None,
+            is_outage: false,
         }
     }
 
@@ -163,6 +166,7 @@ impl From<StoreError> for Failure {
             kind: error.kind(),
             message: with_causes(&error),
             hint: meant(&error).or_else(|| error.hint()),
+            is_outage: error.is_outage(),
         }
     }
 }
@@ -211,6 +215,7 @@ impl From<NodeError> for Failure {
                 kind: error.kind(),
                 message: error.to_string(),
                 hint: error.hint(),
+                is_outage: false,
             },
         }
     }
@@ -255,6 +260,7 @@ impl From<ConfigError> for Failure {
             kind: error.kind(),
             message: with_causes(&error),
             hint: error.hint(),
+            is_outage: false,
         }
     }
 }

@@ -11,6 +11,9 @@ use swarm_protocol::{
     Answer, MemberName, NodeName, RequestId, SpawnId, TaskId, TeamConfig, TeamName,
 };
 
+/// Why a hub that was connected cannot be reached.
+pub(crate) const CONNECTION_LOST: &str = "the connection is lost";
+
 /// Result of a store operation.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 

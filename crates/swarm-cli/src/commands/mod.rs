@@ -28,6 +28,7 @@ mod man;
 mod mcp;
 mod members;
 mod node;
+mod outage;
 mod pane;
 mod pause;
 mod peers;

@@ -5,7 +5,7 @@ use std::io;
 use swarm_os::OsError;
 use swarm_protocol::ErrorKind;
 
-use super::StoreError;
+use super::{CONNECTION_LOST, StoreError};
 
 impl StoreError {
     /// Returns the kind of failure, which determines the exit code.
@@ -77,6 +77,15 @@ impl StoreError {
                 | Self::HubForbidden { .. }
                 | Self::NotOnHub { .. }
         )
+    }
+
+    /// Returns whether a hub does not answer that may answer later: it was connected before, or is slow.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::HubSilent(_) => true,
+            Self::HubUnreachable { reason, .. } => reason == CONNECTION_LOST,
+            _ => false,
+        }
     }
 
     /// Returns whether what is stored can be read but not changed: the disk or the hub is full, or

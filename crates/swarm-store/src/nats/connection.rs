@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use super::credentials::{check_certificates, with_credentials};
 use super::settings::HubSettings;
 use super::subjects;
+use crate::error::CONNECTION_LOST;
 use crate::records::{Answered, NoAnswer};
 use crate::{Result, StoreError};
 
@@ -199,7 +200,7 @@ impl Connection {
             return StoreError::HubUnreachable { hub, reason };
         }
         if self.client.initialized() && !self.connected.borrow().0 {
-            let reason = "the connection is lost".to_owned();
+            let reason = CONNECTION_LOST.to_owned();
             return StoreError::HubUnreachable { hub, reason };
         }
         StoreError::HubSilent(hub)

@@ -11,6 +11,7 @@ use swarm_store::{BlockOn as _, Inbox, StoreError, Team, Topic};
 
 use super::text::{self, MessageState};
 use crate::app::App;
+use crate::commands::outage;
 use crate::commands::watch::Watch;
 use crate::commands::{acting, members};
 use crate::failure::Result;
@@ -164,7 +165,7 @@ impl Reading<'_> {
 
     /// Prints new messages in any state: they were unread on arrival.
     fn go_on(&mut self) -> Result<()> {
-        let inbox = match self.read() {
+        let inbox = match self.read_on(|| self.read()) {
             Ok(inbox) => inbox,
             // The next writer recreates a damaged inbox, so following continues.
             Err(failure) if failure.kind == ErrorKind::Damaged => {
@@ -182,9 +183,15 @@ impl Reading<'_> {
         if entries.is_empty() {
             return Ok(());
         }
-        let states = self.states(&entries)?;
+        let states = self.read_on(|| self.states(&entries))?;
         self.print(&entries, &states)?;
-        self.acknowledge(&entries)
+        self.read_on(|| self.acknowledge(&entries))
+    }
+
+    /// Reads, and waits for a hub that does not answer.
+    fn read_on<T>(&self, read: impl FnMut() -> Result<T>) -> Result<T> {
+        let out = self.app.out;
+        outage::read_on(&*self.team, |text| out.remark(text), read)
     }
 
     /// Returns whether there is a message that `--unread` prints.

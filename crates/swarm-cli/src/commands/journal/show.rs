@@ -9,6 +9,7 @@ use swarm_store::{BlockOn as _, Events, Team, Topic};
 
 use super::text;
 use crate::app::App;
+use crate::commands::outage::read_on;
 use crate::commands::watch::Watch;
 use crate::failure::{Failure, Result};
 use crate::nearest::offer;
@@ -48,7 +49,9 @@ pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<()> {
     begin(app, args, &*team, events)?;
     while args.follow && app.out.is_wanted() {
         watch.wait(None);
-        let events = team.events_from(position).block_on()?;
+        let report = |text: &str| app.out.remark(text);
+        let read = || Ok(team.events_from(position).block_on()?);
+        let events = read_on(&*team, report, read)?;
         position = events.next;
         warn_of_broken(app, &*team, &events);
         let (shown, _) = select(events, args)?;

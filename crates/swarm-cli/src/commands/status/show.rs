@@ -11,10 +11,11 @@ use super::gather::Status;
 use super::past::Past;
 use super::{screen, text};
 use crate::app::App;
+use crate::commands::outage::read_on;
 use crate::commands::requests::waiting_elsewhere;
 use crate::commands::watch::Watch;
 use crate::failure::{Failure, Result};
-use crate::output::{terminal_height, terminal_width};
+use crate::output::{plain, terminal_height, terminal_width};
 use crate::shell_guards::find_sandbox;
 
 #[derive(Debug, clap::Args)]
@@ -121,37 +122,54 @@ fn watch(app: &App, team: &TeamName) -> Result<()> {
 }
 
 fn show_changes(app: &App, team: &TeamName, watch: &mut Watch, draws: bool) -> Result<()> {
-    let store = &app.store;
     let mut last = Value::Null;
     let mut past = Past::default();
+    let mut status = read(app, team, watch, &mut past)?;
     while app.out.is_wanted() {
-        for name in store.team(team).config().block_on()?.names() {
-            for topic in [Topic::State(name.clone()), Topic::Pause(name)] {
-                watch.topic(&*store.team(team), topic);
-            }
-        }
-        let status = Status::gather(app, team, &mut past)?;
-        for view in &status.members {
-            if view.liveness == Liveness::Alive
-                && store
-                    .team(team)
-                    .life_record(&view.member.name)
-                    .block_on()
-                    .is_some()
-            {
-                watch.lease_end(&*store.team(team), &view.member.name);
-            }
-        }
+        let theme = theme(app);
+        let height = terminal_height(std::io::stdout()).map(|height| height.saturating_sub(1));
+        let shown = text::text(app, &status, theme, height);
         if draws {
-            let height = terminal_height(std::io::stdout()).map(|height| height.saturating_sub(1));
-            let theme = theme(app);
-            screen::draw(app.out, theme, &text::text(app, &status, theme, height))?;
+            screen::draw(app.out, theme, &shown)?;
         } else {
             last = print_if_new(app, &status, last)?;
         }
         watch.wait(None);
+        let out = app.out;
+        let report = |note: &str| {
+            if draws {
+                // The next change is drawn, or fails, too.
+                drop(screen::draw(
+                    out,
+                    theme,
+                    &format!("{}\n{shown}", plain(note)),
+                ));
+            } else {
+                out.remark(note);
+            }
+        };
+        let files = app.store.team(team);
+        status = read_on(&*files, report, || read(app, team, watch, &mut past))?;
     }
     Ok(())
+}
+
+/// Reads a status, and watches what it depends on.
+fn read(app: &App, team: &TeamName, watch: &mut Watch, past: &mut Past) -> Result<Status> {
+    let files = app.store.team(team);
+    for name in files.config().block_on()?.names() {
+        for topic in [Topic::State(name.clone()), Topic::Pause(name)] {
+            watch.topic(&*files, topic);
+        }
+    }
+    let status = Status::gather(app, team, past)?;
+    for view in &status.members {
+        let name = &view.member.name;
+        if view.liveness == Liveness::Alive && files.life_record(name).block_on().is_some() {
+            watch.lease_end(&*files, name);
+        }
+    }
+    Ok(status)
 }
 
 /// Returns how to draw on a terminal whose size may have changed.
