@@ -398,10 +398,9 @@ fn a_follower_acknowledges_nothing_once_a_program_reads_the_inbox() {
     let held = fs::File::create(life).unwrap();
     rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
     world.swarm(&["send", "bob", "for the program"]).ok();
-    follow
-        .wait()
-        .code(4)
-        .stderr_has("acknowledges its own mail");
+    let ended = follow.wait().code(4);
+    ended.stderr_has("acknowledges its own mail");
+    ended.stderr_lacks("acknowledged");
     assert_eq!(world.team("demo").inbox("bob")[1]["read"], false);
 }
 

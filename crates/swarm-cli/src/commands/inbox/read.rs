@@ -288,7 +288,8 @@ impl Reading<'_> {
         // Refused as soon as a program reads this inbox: the printed messages are then also
         // delivered to it.
         let acked = self.team.ack_on_behalf(&self.args.name, &ids).block_on()?;
-        if !acked.is_empty() {
+        // A follower would read it after each message.
+        if !acked.is_empty() && !self.args.follow {
             let count = swarm_ui::print::counted(acked.len() as u64, "message");
             self.app.out.say(&format!("acknowledged {count}"));
         }
