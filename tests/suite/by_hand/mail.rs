@@ -382,6 +382,20 @@ fn following_an_inbox_shows_each_message_once_and_acknowledges_it() {
 }
 
 #[test]
+fn an_inbox_with_many_messages_says_how_to_see_archived_ones() {
+    let world = world_with_foreign("demo", &["bob"]);
+    let read = |at: usize| json!({"from": "bob", "text": at.to_string(), "timestamp": "now", "read": true});
+    let mail = |count: usize| (0..count).map(read).collect::<Value>().to_string();
+    let archived = "`swarm inbox team-lead --all` shows them";
+    let shown = |more: &[&str]| world.swarm(&[&["inbox", "team-lead"], more].concat());
+    replace_inbox(&world, "team-lead", &mail(24));
+    shown(&[]).ok().stderr_lacks(archived);
+    replace_inbox(&world, "team-lead", &mail(25));
+    shown(&[]).ok().stderr_has(archived);
+    shown(&["--all"]).ok().stderr_lacks(archived);
+}
+
+#[test]
 fn a_follower_acknowledges_nothing_once_a_program_reads_the_inbox() {
     let world = world_with_foreign("demo", &["bob"]);
     world

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId};
-use swarm_store::{BlockOn as _, Inbox, StoreError, Team, Topic};
+use swarm_store::{BlockOn as _, Inbox, StoreError, StoreLimits, Team, Topic};
 
 use super::text::{self, MessageState};
 use crate::app::App;
@@ -159,8 +159,22 @@ impl Reading<'_> {
             out.say(&format!("{} has no {which}messages", self.args.name));
         } else {
             self.print(&entries, &states)?;
+            self.tell_archived(&entries);
         }
         self.acknowledge(&entries)
+    }
+
+    /// Says how to see older messages, if so many are shown that some may have been archived.
+    fn tell_archived(&self, entries: &[InboxEntry]) {
+        let InboxArgs {
+            name, all, follow, ..
+        } = self.args;
+        let read = entries.iter().filter(|entry| entry.read).count();
+        if !all && !follow && read >= StoreLimits::default().keep_acked / 2 {
+            self.app.out.say(&format!(
+                "older messages, if there are any, are archived: `swarm inbox {name} --all` shows them"
+            ));
+        }
     }
 
     /// Prints new messages in any state: they were unread on arrival.
