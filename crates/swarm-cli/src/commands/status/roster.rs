@@ -14,7 +14,7 @@ use crate::commands::team::member_state;
 
 /// Formats the members as a table; with `brief` only those with work.
 pub(super) fn text(status: &Status, now: UnixMs, theme: Theme, brief: bool) -> String {
-    let mut table = heading();
+    let mut table = heading(!status.elsewhere.is_empty());
     let in_progress = in_progress(&status.tasks.tasks);
     for view in status
         .members
@@ -49,13 +49,19 @@ fn is_quiet(view: &MemberView) -> bool {
         && !view.frozen
 }
 
-/// Column headings. A narrow terminal omits the least important columns.
-fn heading() -> Table {
+/// Column headings. A narrow terminal omits the least important columns; the pane has the machine of a
+/// member elsewhere.
+fn heading(is_elsewhere: bool) -> Table {
+    let spare = if is_elsewhere {
+        [9, 5, 6, 4, 8]
+    } else {
+        [9, 8, 5, 6, 4]
+    };
     Table::new([
         "MEMBER", "STATE", "FOR", "UNREAD", "COST", "TOKENS", "CONTEXT", "DOING", "PANE", "MODEL",
     ])
     .right([2, 3, 4, 5, 6])
-    .spare([9, 8, 5, 6, 4])
+    .spare(spare)
 }
 
 fn row(
@@ -187,4 +193,43 @@ fn doing(status: &Status, view: &MemberView, in_progress: &InProgress<'_>) -> St
         .chain(commands);
     let parts: Vec<String> = parts.collect();
     parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_shows_the_machine_of_a_member_elsewhere() {
+        let shown = |is_elsewhere| {
+            let mut table = heading(is_elsewhere);
+            table.row(
+                [
+                    "team-lead",
+                    "working",
+                    "12m 30s",
+                    "0",
+                    "$0.12",
+                    "12.3k",
+                    "12%",
+                    "#1 write the parser for dates and times",
+                    "headless on box",
+                    "claude-opus",
+                ]
+                .map(Cell::new),
+            );
+            table.render(Theme {
+                width: Some(80),
+                ..Theme::PLAIN
+            })
+        };
+        insta::assert_snapshot!(shown(true), @"
+        MEMBER     STATE        FOR  UNREAD   COST  DOING                PANE
+        team-lead  working  12m 30s       0  $0.12  #1 write the parse…  headless on box
+        ");
+        insta::assert_snapshot!(shown(false), @"
+        MEMBER     STATE        FOR  UNREAD   COST  TOKENS  CONTEXT  DOING
+        team-lead  working  12m 30s       0  $0.12   12.3k      12%  #1 write the parse…
+        ");
+    }
 }
