@@ -18,13 +18,17 @@ pub(crate) struct LeftOut {
 }
 
 impl LeftOut {
-    /// Names the teams and the reason.
+    /// Names the teams and the reason, which may name the team itself.
     pub(crate) fn text(&self) -> String {
-        format!("{}: {}", self.names(), with_causes(&self.error))
+        let (names, reason) = (self.names(), with_causes(&self.error));
+        if reason.contains(&names) {
+            return reason;
+        }
+        format!("{names}: {reason}")
     }
 
     /// Names the teams.
-    pub(crate) fn names(&self) -> String {
+    fn names(&self) -> String {
         let noun = match self.teams[..] {
             [_] => "team",
             _ => "teams",
@@ -144,7 +148,7 @@ mod tests {
             texts,
             [
                 "teams `a`, `c`: hub nats://hub:4222 cannot be reached: timed out",
-                "team `b`: team `b` is not on hub nats://hub:4222"
+                "team `b` is not on hub nats://hub:4222"
             ]
         );
     }

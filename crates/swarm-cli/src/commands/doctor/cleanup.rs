@@ -99,12 +99,8 @@ fn teams(store: &RootStore, unusable: &[TeamName]) -> Vec<Finding> {
                 }
             }
             Ok(seen) => {
-                let dead = seen
-                    .members
-                    .iter()
-                    .filter(|member| member.state == MemberState::Dead);
-                let dead: Vec<&MemberName> = dead.map(|member| &member.member.name).collect();
-                findings.extend(ended(team, &dead));
+                findings.extend(ended(team, &seen.members));
+                findings.extend(parked(team, &seen.members));
                 findings.extend(undelivered(&*store.team(team)));
                 findings.extend(unusable_key(&*store.team(team)));
             }
@@ -168,12 +164,27 @@ fn undelivered(team: &dyn Team) -> Vec<Finding> {
     found.collect()
 }
 
+/// Reports members that were cut off from their hub. Their processes still run.
+fn parked(team: &TeamName, members: &[MemberView]) -> Vec<Finding> {
+    let found = members.iter().filter_map(|view| {
+        let (name, host) = (&view.member.name, view.parked_on.as_ref()?);
+        let found = format!("{team}: {name} lost its lease and is parked on {host}");
+        let hint = format!("`swarm spawn {name} --team {team}` on {host} continues it");
+        Some(Finding::warning(NAME, found, hint))
+    });
+    found.collect()
+}
+
 /// Reports stopped members and the command to restart them: `resume` requires a lost lead.
-fn ended(team: &TeamName, dead: &[&MemberName]) -> Option<Finding> {
+fn ended(team: &TeamName, members: &[MemberView]) -> Option<Finding> {
+    let dead = members
+        .iter()
+        .filter(|view| view.state == MemberState::Dead && view.parked_on.is_none());
+    let dead: Vec<&MemberName> = dead.map(|view| &view.member.name).collect();
     if dead.is_empty() {
         return None;
     }
-    let found = format!("{team}: {} exited unexpectedly", with_commas(dead));
+    let found = format!("{team}: {} exited unexpectedly", with_commas(&dead));
     let next = if dead.iter().any(|name| name.is_lead()) {
         format!("`swarm resume {team}` takes the team over")
     } else {
@@ -181,4 +192,51 @@ fn ended(team: &TeamName, dead: &[&MemberName]) -> Option<Finding> {
     };
     let hint = format!("{next}, `swarm team delete {team}` deletes the team");
     Some(Finding::warning(NAME, found, hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use swarm_os::Liveness;
+    use swarm_protocol::{Member, UnixMs};
+
+    use super::*;
+
+    fn dead(name: &str, parked_on: Option<&str>) -> MemberView {
+        let mut member = Member::lead(&team(), "/".into(), UnixMs(1));
+        member.name = MemberName::parse(name).unwrap();
+        MemberView {
+            member,
+            state: MemberState::Dead,
+            report: None,
+            liveness: Liveness::Dead,
+            by_hand: false,
+            parked_on: parked_on.map(str::to_owned),
+            pause: None,
+            unread: Some(0),
+            damaged_inbox: None,
+            process: None,
+            frozen: false,
+        }
+    }
+
+    fn team() -> TeamName {
+        TeamName::parse("demo").unwrap()
+    }
+
+    #[test]
+    fn a_member_that_is_parked_has_not_exited() {
+        let members = [dead("bob", Some("box")), dead("eve", None)];
+        let ended = ended(&team(), &members).unwrap();
+        assert_eq!(ended.found, "demo: eve exited unexpectedly");
+        let parked = parked(&team(), &members);
+        let [parked] = &parked[..] else {
+            panic!("{parked:?}");
+        };
+        assert_eq!(
+            parked.found,
+            "demo: bob lost its lease and is parked on box"
+        );
+        let hint = parked.hint.as_deref().unwrap_or_default();
+        assert_eq!(hint, "`swarm spawn bob --team demo` on box continues it");
+    }
 }

@@ -65,7 +65,8 @@ pub(super) fn check(
                 usable.insert(hub);
             }
             Err(error) if team == TeamName::nodes() => {
-                findings.push(unusable("setting `hub.url`", &error));
+                let found = format!("setting `hub.url`: {}", with_causes(&error));
+                findings.push(unusable(found, &error));
             }
             Err(error) => failed.push((team, error)),
         }
@@ -74,7 +75,7 @@ pub(super) fn check(
     findings.extend(
         left_out
             .iter()
-            .map(|left_out| unusable(&left_out.names(), &left_out.error)),
+            .map(|left_out| unusable(left_out.text(), &left_out.error)),
     );
     let exposed = credentials_files(env, settings, root);
     let exposed = exposed.iter().filter_map(|file| exposure(file));
@@ -91,7 +92,7 @@ pub(super) fn check(
     (findings, unusable.collect())
 }
 
-fn unusable(used_by: &str, error: &StoreError) -> Finding {
+fn unusable(found: String, error: &StoreError) -> Finding {
     // The hint of these is this command.
     let hint = match error {
         StoreError::HubUnreachable { .. }
@@ -101,7 +102,6 @@ fn unusable(used_by: &str, error: &StoreError) -> Finding {
         }
         error => error.hint().unwrap_or_default(),
     };
-    let found = format!("{used_by}: {}", with_causes(error));
     // The credentials may be those of some teams.
     match error {
         StoreError::HubForbidden { team, .. } if *team == TeamName::nodes() => {
