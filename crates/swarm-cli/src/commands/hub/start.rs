@@ -44,7 +44,12 @@ pub(crate) struct HubStartArgs {
     #[arg(long, default_value_t = 4222, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
     /// Address to listen on.
-    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST),
+        value_parser = listen_address
+    )]
     listen: IpAddr,
     /// Directory of its data and credentials [default: `swarm/hub` in the config directory].
     #[arg(long, value_name = "DIRECTORY")]
@@ -58,7 +63,7 @@ pub(super) fn run(app: &App, args: &HubStartArgs) -> Result<ExitCode> {
         Some(directory) => app.env.cwd.join(directory),
         None => app.root.join("swarm").join("hub"),
     };
-    swarm_os::ensure_private_dir(&directory).map_err(StoreError::from)?;
+    swarm_os::ensure_private_dir(&directory).map_err(not_created)?;
     let lock = lock(&directory)?;
     require_free(args.listen, args.port)?;
     let credentials = directory.join("credentials");
@@ -93,6 +98,29 @@ pub(super) fn run(app: &App, args: &HubStartArgs) -> Result<ExitCode> {
     let error = Command::new(&program).arg("--config").arg(&config).exec();
     let message = format!("cannot run {}: {error}", program.display());
     Err(Failure::new(ErrorKind::Environment, message))
+}
+
+/// Some file systems report a directory that cannot be created as one that does not exist.
+fn not_created(error: OsError) -> Failure {
+    match error {
+        OsError::Gone(path) => {
+            let message = format!("cannot create the directory {}", path.display());
+            Failure::environment(message).with_hint("choose another one with `--dir`")
+        }
+        error => StoreError::from(error).into(),
+    }
+}
+
+/// Parses the value of `--listen`.
+fn listen_address(text: &str) -> Result<IpAddr, String> {
+    match text.parse() {
+        Ok(address) => Ok(address),
+        Err(_) if text == "localhost" => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        Err(_) => Err(
+            "use an IP address of this machine, such as 127.0.0.1; `--port` sets the port"
+                .to_owned(),
+        ),
+    }
 }
 
 /// Returns the URL that other machines use: with the host's name if the server listens on all
@@ -192,6 +220,25 @@ mod tests {
         assert_eq!(of("::"), "nats://build:4222");
         assert_eq!(of("192.0.2.7"), "nats://192.0.2.7:4222");
         assert_eq!(of("::1"), "nats://[::1]:4222");
+    }
+
+    #[test]
+    fn the_server_listens_on_an_address_without_a_port() {
+        assert_eq!(listen_address("localhost"), listen_address("127.0.0.1"));
+        assert!(listen_address("::1").is_ok());
+        let refused = listen_address("localhost:4222").unwrap_err();
+        assert!(
+            refused.contains("127.0.0.1") && refused.contains("--port"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_created_is_reported_as_such() {
+        let made = swarm_os::ensure_private_dir(Path::new("/proc/foo"));
+        let failure = made.map_err(not_created).unwrap_err();
+        assert_eq!(failure.message, "cannot create the directory /proc/foo");
+        assert_eq!(failure.kind, ErrorKind::Environment);
     }
 
     #[test]
