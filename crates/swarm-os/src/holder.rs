@@ -11,6 +11,9 @@ use crate::process::{Process, ProcessStat};
 /// Length of a record in bytes. Fixed, so that one write replaces the previous record.
 const RECORD_BYTES: usize = 48;
 
+/// A process that takes a lock this soon takes it at its start.
+const AT_START: Duration = Duration::from_secs(2);
+
 /// Records this process and the present time in a sidecar that it has just locked. Ignores
 /// failures: on a full disk it must still be possible to delete things.
 pub(crate) fn record_holder(sidecar: &File) {
@@ -43,18 +46,18 @@ pub(crate) fn describe(sidecar: &File) -> String {
         // Writing into a String cannot fail.
         let _infallible = write!(description, " ({})", name.trim_end());
     }
-    if let Some(age) = process.age() {
-        let _infallible = write!(description, ", started {} ago", format_duration(age));
-    }
     let taken = words.next().and_then(|word| word.parse::<u64>().ok());
-    if let Some(held) = taken.and_then(|taken| now().checked_sub(Duration::from_millis(taken))) {
-        let _infallible = write!(
-            description,
-            ", which has held the lock for {}",
-            format_duration(held)
-        );
-    }
-    description
+    let held = taken.and_then(|taken| now().checked_sub(Duration::from_millis(taken)));
+    description + &times(process.age(), held)
+}
+
+/// Describes since when a process runs and holds a lock. One that took it at its start is described
+/// by one of both.
+fn times(age: Option<Duration>, held: Option<Duration>) -> String {
+    let age = age.filter(|age| held.is_none_or(|held| *age > held + AT_START));
+    let age = age.map(|age| format!(", started {} ago", format_duration(age)));
+    let held = held.map(|held| format!(", which has held the lock for {}", format_duration(held)));
+    age.unwrap_or_default() + &held.unwrap_or_default()
 }
 
 /// `<pid> <start time> <milliseconds since 1970>` in a fixed width.
@@ -83,5 +86,24 @@ fn format_duration(time: Duration) -> String {
         0..60 => format!("{:.1} s", time.as_secs_f64()),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_taken_at_the_start_of_a_process_has_one_time() {
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(
+            times(seconds(301), seconds(300)),
+            ", which has held the lock for 5 min 0 s"
+        );
+        assert_eq!(
+            times(seconds(301), seconds(5)),
+            ", started 5 min 1 s ago, which has held the lock for 5.0 s"
+        );
+        assert_eq!(times(seconds(9), None), ", started 9.0 s ago");
     }
 }
