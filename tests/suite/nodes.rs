@@ -118,6 +118,8 @@ fn a_node_runs_members_that_another_machine_orders() {
     first.swarm(&["send", "bob", "from afar"]).ok();
     api.wait_for("the message", "bob", |ask| ask.news_has("from afar"));
 
+    let taken = refusal(first, &spawn_args("bob", "headless", &["--on", "gpu"]), 4);
+    assert!(taken.contains("a live member has this name"), "{taken}");
     let full = spawn_args("carl", "headless", &["--on", "gpu"]);
     assert_eq!(
         refusal(first, &full, 4),

@@ -31,7 +31,9 @@ use crate::identity::Acting;
 use crate::models::{self, require_price};
 use crate::ordered::is_ordered;
 use crate::output::plain;
-use crate::spawn_context::{Choices, Prepared, backend, former_backend, spawn_context};
+use crate::spawn_context::{
+    Choices, Prepared, backend, for_stopping, former_backend, spawn_context,
+};
 
 pub(in crate::commands) fn run(app: &App, args: &SpawnArgs) -> Result<()> {
     run_next(app, args, &mut None)
@@ -49,7 +51,16 @@ pub(in crate::commands) fn run_next(
     let name = MemberName::teammate(&args.name)?;
     let team = app.team_to_change()?.name().clone();
     match &args.on {
-        Some(on) => spawn_on(app, args, &acting, &team, on),
+        Some(on) => {
+            if !args.replace {
+                let spawn_context = for_stopping(app);
+                refuse_if_running(
+                    &own_thread_runtime()?,
+                    spawn_context.team(&team).member(&name),
+                )?;
+            }
+            spawn_on(app, args, &acting, &team, on)
+        }
         None => spawn_here(app, args, &acting, &team, name, told),
     }
 }
@@ -252,7 +263,7 @@ fn spawn(
     Ok(run_cancellable(runtime, cancel, team.spawn(options))?)
 }
 
-/// Refuses the name of a running member before its model and its flags are checked.
+/// Refuses the name of a running member before its model and its flags are checked, or a node is chosen.
 fn refuse_if_running(runtime: &Runtime, member: SupervisedMember<'_>) -> Result<()> {
     runtime.block_on(member.await_reported_end())?;
     let (team, name) = (member.team, member.name);
