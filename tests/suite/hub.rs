@@ -83,7 +83,12 @@ fn two_machines_work_on_a_team_on_a_hub() {
     let deleted = first.swarm(&["team", "delete", "demo", "--force"]);
     deleted.ok();
     deleted.stderr_has("for all machines");
-    second.swarm(&["team", "delete", "demo", "--force"]).ok();
+    let again = second.swarm(&["team", "delete", "demo", "--force"]);
+    assert_eq!(again.ok().stdout, "demo is deleted\n");
+    assert_eq!(
+        again.stderr,
+        "demo was no longer on its hub; only its files here are removed\n"
+    );
     for machine in [first, second] {
         assert!(!machine.root().join("teams/demo").exists());
     }

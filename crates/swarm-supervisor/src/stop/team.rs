@@ -79,6 +79,8 @@ impl SupervisedTeam<'_> {
         };
         let former = match Former::in_journal(self) {
             Ok(former) => former,
+            // The journal is gone, too. `swarm gc` closes panes of teams that do not exist.
+            Err(StoreError::NotOnHub { .. }) => return Ok(left),
             Err(error) => {
                 left.panes.push(format!(
                     "its panes could not be located ({error}); close remaining panes manually"

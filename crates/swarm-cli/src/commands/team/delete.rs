@@ -128,15 +128,18 @@ fn delete_damaged(
     };
     let files = app.store.team(&team);
     let lease = files.lease(&MemberName::lead()).block_on();
-    let is_led = match lease {
-        Err(StoreError::NotOnHub { .. }) => false,
-        lease => lease? == Liveness::Alive,
-    };
-    if is_led {
+    let is_gone = matches!(lease, Err(StoreError::NotOnHub { .. }));
+    if !is_gone && lease? == Liveness::Alive {
         return Err(damage.with_hint("its lead is running: stop it first"));
     }
-    app.out
-        .say(&format!("swarm: {}", clean_line(&damage.message)));
+    if is_gone {
+        app.out.say(&format!(
+            "{team} was no longer on its hub; only its files here are removed"
+        ));
+    } else {
+        app.out
+            .say(&format!("swarm: {}", clean_line(&damage.message)));
+    }
     let spawn_context = for_stopping(app);
     let left = runtime()?.block_on(spawn_context.team(&team).end_without_roster())?;
     if left.processes > 0 {
