@@ -79,6 +79,15 @@ fn shows_what_bob_did(first: &World) {
 }
 
 #[test]
+fn the_nodes_of_an_unknown_team_are_not_found() {
+    let world = world();
+    let list = ["node", "list", "--team", "demo"];
+    assert_eq!(refusal(&world, &list, 3), "team `demo` not found");
+    world.swarm(&["team", "create", "demo"]).ok();
+    assert_eq!(refusal(&world, &list, 2), "team demo is not on a hub");
+}
+
+#[test]
 fn a_node_runs_members_that_another_machine_orders() {
     let api = says_done();
     let Some(machines) = Machines::with(world_with_ssh(), world().with_api(&api)) else {

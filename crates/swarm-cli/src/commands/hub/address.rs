@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use swarm_config::{Environment, Settings};
 use swarm_protocol::ErrorKind;
-use swarm_store::HubSettings;
+use swarm_store::{BlockOn as _, HubSettings};
 
 use crate::app::App;
 use crate::failure::{Failure, Result};
@@ -60,10 +60,13 @@ impl HubArgs {
             return self.required(app);
         }
         let team = app.team_as_it_is()?;
-        app.hubs.hub_of(&team)?.ok_or_else(|| {
-            let message = format!("team {team} is not on a hub");
-            Failure::usage(message).with_hint("use `--hub URL`, or `--team` with a team on a hub")
-        })
+        if let Some(hub) = app.hubs.hub_of(&team)? {
+            return Ok(hub);
+        }
+        // A team that does not exist is reported as such.
+        app.store.team(&team).config().block_on()?;
+        let message = format!("team {team} is not on a hub");
+        Err(Failure::usage(message).with_hint("use `--hub URL`, or `--team` with a team on a hub"))
     }
 }
 
