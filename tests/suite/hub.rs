@@ -50,6 +50,8 @@ fn two_machines_work_on_a_team_on_a_hub() {
         format!("port {port} of 127.0.0.1 is in use")
     );
     machines.on_hub(second, &["team", "join", "demo"]);
+    let join = [&["team", "join", "demo"][..], &machines.hub_options()].concat();
+    second.swarm(&join).ok().stderr_has("joined it already");
 
     first.swarm(&["task", "create", "from the first"]).ok();
     second.swarm(&["task", "create", "from the second"]).ok();

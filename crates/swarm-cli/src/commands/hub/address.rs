@@ -9,6 +9,7 @@ use swarm_store::{BlockOn as _, HubSettings};
 use crate::app::App;
 use crate::failure::{Failure, Result};
 use crate::hub_credentials::exposure;
+use crate::output::quoted;
 
 /// Help of `--hub` for commands on nodes.
 pub(crate) const HUB_OF_NODES: &str =
@@ -45,6 +46,19 @@ impl HubArgs {
             }
             None => Ok(app.clone()),
         }
+    }
+
+    /// Returns the options as they were given, for another command on the same hub.
+    pub(in crate::commands) fn repeated(&self) -> String {
+        let HubFiles { credentials, ca } = &self.files;
+        let url = self.hub.as_deref().filter(|url| !url.is_empty());
+        let files = [("--credentials", credentials), ("--ca", ca)];
+        let files = files.into_iter().filter_map(|(option, file)| {
+            let file = file.as_ref()?.to_string_lossy();
+            Some(format!(" {option} {}", quoted(&file)))
+        });
+        let url = url.map_or_else(String::new, |url| format!(" {}", quoted(url)));
+        format!("--hub{url}{}", files.collect::<String>())
     }
 
     /// Returns the hub that was asked for, or else that of the settings.
@@ -129,4 +143,27 @@ pub(in crate::commands) fn hub_of_settings(
         ca: None,
     };
     (!settings.hub_url.is_empty()).then(|| files.hub(env, settings, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suggested_command_has_the_options_that_were_given() {
+        let args = |hub: Option<&str>, file: Option<&str>| HubArgs {
+            hub: hub.map(str::to_owned),
+            files: HubFiles {
+                credentials: file.map(PathBuf::from),
+                ca: file.map(PathBuf::from),
+            },
+        };
+        assert_eq!(args(None, None).repeated(), "--hub");
+        assert_eq!(args(Some(""), None).repeated(), "--hub");
+        let all = args(Some("tls://hub:4222"), Some("my hub")).repeated();
+        assert_eq!(
+            all,
+            "--hub tls://hub:4222 --credentials 'my hub' --ca 'my hub'"
+        );
+    }
 }

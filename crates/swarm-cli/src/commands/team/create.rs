@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use swarm_protocol::{Budget, BudgetScope, PERSON, TeamName};
-use swarm_store::{BlockOn as _, NewTeam, StoreError};
+use swarm_store::{BlockOn as _, HubSettings, NewTeam, StoreError};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::list::state_in;
@@ -42,7 +42,20 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<()> {
             let hint = how_to_use(app, &team);
             return Err(Failure::from(StoreError::TeamExists { team, state }).with_hint(hint));
         }
-        made => made?,
+        Err(
+            error @ StoreError::TeamOnHub {
+                is_joined: false, ..
+            },
+        ) => {
+            let hub = args.hub.repeated();
+            let hint = format!(
+                "add this machine to it with `swarm team join {} {hub}`, or choose another name",
+                args.name
+            );
+            return Err(Failure::from(error).with_hint(hint));
+        }
+        Err(error) => return Err(failure(error, app.hubs.new_teams_on())),
+        Ok(made) => made,
     };
     if let Some(budget) = args.budget {
         let team = app.store.team(&config.name);
@@ -96,17 +109,65 @@ pub(super) fn join(app: &App, args: &TeamJoinArgs) -> Result<()> {
     let name = TeamName::parse(&args.name)?;
     let hub = args.hub.required(app)?;
     config_directory::make(&app.root)?;
-    let url = hub.url.clone();
-    let config = match app.hubs.join_hub(&name, hub).block_on() {
+    // A damaged record is written again.
+    let known = app.hubs.hub_of(&name).ok().flatten();
+    let config = match app.hubs.join_hub(&name, hub.clone()).block_on() {
         Err(error @ StoreError::NotOnHub { .. }) => {
+            let repeated = args.hub.repeated();
             let hint =
-                format!("check the name, or create it with `swarm team create {name} --hub {url}`");
+                format!("check the name, or create it with `swarm team create {name} {repeated}`");
             return Err(Failure::from(error).with_hint(hint));
         }
-        joined => joined?,
+        joined => joined.map_err(|error| failure(error, Some(&hub)))?,
     };
     app.out.result(&config, config.name.as_str())?;
-    app.out
-        .say(&format!("`swarm status --team {name}` shows its members"));
+    let done = match known {
+        Some(known) if known == hub => "this machine has joined it already; ",
+        Some(_) => "this machine had joined it before; its hub settings are updated; ",
+        None => "",
+    };
+    app.out.say(&format!(
+        "{done}`swarm status --team {name}` shows its members"
+    ));
     Ok(())
+}
+
+/// Returns the failure of a command that names a hub, with a hint that considers what it was given.
+fn failure(error: StoreError, hub: Option<&HubSettings>) -> Failure {
+    let Some(hub) = hub else { return error.into() };
+    let hint = match (&error, &hub.credentials, &hub.ca) {
+        (StoreError::HubLogin { .. }, Some(file), _) => {
+            format!("check the credentials in {}", file.display())
+        }
+        (StoreError::HubLogin { .. }, None, _) => "pass `--credentials FILE`".to_owned(),
+        (StoreError::HubCertificate { .. }, _, Some(file)) => format!(
+            "check that {} has the certificate of the authority that signed the hub's, in PEM",
+            file.display()
+        ),
+        _ => return error.into(),
+    };
+    Failure::from(error).with_hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_does_not_ask_for_what_was_given() {
+        let mut hub = HubSettings {
+            url: "nats://hub".to_owned(),
+            credentials: None,
+            ca: None,
+        };
+        let hint = |hub: &HubSettings| {
+            let (hub, url) = (Some(hub), "nats://hub".to_owned());
+            let why = "it does not accept the credentials".to_owned();
+            let error = StoreError::HubLogin { hub: url, why };
+            failure(error, hub).hint.unwrap()
+        };
+        assert_eq!(hint(&hub), "pass `--credentials FILE`");
+        hub.credentials = Some("/home/me/hub".into());
+        assert_eq!(hint(&hub), "check the credentials in /home/me/hub");
+    }
 }
