@@ -6,7 +6,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, Reply};
 use swarm_tests::stage::World;
 
-use super::typing::RunInPane;
+use super::run_in_pane::RunInPane;
 use crate::scene::{kill_member, spawn_with, wait_for_state};
 
 /// Creates the team `demo`, and returns the file to which notifications are appended.

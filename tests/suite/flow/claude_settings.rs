@@ -4,7 +4,7 @@ use serde_json::json;
 use swarm_tests::escapes::working_backends;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 
-use super::typing::RunInPane;
+use super::run_in_pane::RunInPane;
 use crate::scene::{world, world_with};
 
 #[test]

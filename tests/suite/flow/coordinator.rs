@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Block, FakeApi, Recorded, Reply};
 
-use super::typing::RunInPane;
+use super::run_in_pane::RunInPane;
 use crate::scene::{MODEL, world};
 
 const TOOLS: [&str; 3] = ["Agent", "SendMessage", "TaskStop"];

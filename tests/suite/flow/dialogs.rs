@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Reply};
 
-use super::typing::RunInPane;
+use super::run_in_pane::RunInPane;
 use crate::scene::{spawn_with, wait_for_state};
 
 fn brain(ask: &Ask) -> Reply {

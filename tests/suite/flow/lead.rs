@@ -3,7 +3,7 @@
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, Gate, Reply};
 
-use super::typing::RunInPane;
+use super::run_in_pane::RunInPane;
 use crate::pains::guards::kernel_has_none;
 
 /// Takes the shell out of tmux, as far as swarm can tell: requests are answered in place only there.

@@ -28,6 +28,7 @@ mod places;
 mod prompts;
 mod repository_programs;
 mod requests;
+mod run_in_pane;
 mod scratchpad;
 mod screen;
 mod session;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use swarm_tests::fake_api::{Ask, Reply};
 
-use super::typing::RunInPane;
+use super::run_in_pane::RunInPane;
 use crate::scene::{spawn_args, spawn_with, team_with};
 
 /// A PNG of one pixel, in base64 and as bytes.

@@ -4,7 +4,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, Block, Reply};
 
-use super::typing::RunInPane;
+use super::run_in_pane::RunInPane;
 use crate::scene::{wait_for_state, wait_until_gone};
 
 const MATES: [&str; 3] = ["alice", "bob", "carol"];
