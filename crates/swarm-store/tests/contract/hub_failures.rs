@@ -11,17 +11,16 @@ use swarm_os::Liveness;
 use swarm_protocol::{Budget, BudgetScope, Event, LifeRecord, SpawnId, SystemClock, TaskStatus};
 use swarm_store::{Actor, BlockOn as _, Draft, HubStore, LeaseTerms, StoreError};
 
-use crate::hub::{has_no_server, settings, wait_for};
+use crate::hub::{settings, wait_for};
 use crate::hub_scene::{Scene, TERMS, crew, hold, join, wait_until_lost};
 use crate::values::{id, life_record, name, new_task, team};
 use crate::world::status;
 
 #[test]
 fn a_server_that_restarts_loses_nothing_and_calls_wait_for_it() {
-    if has_no_server() {
+    let Some(mut scene) = Scene::new() else {
         return;
-    }
-    let mut scene = Scene::new();
+    };
     let store = scene.here.clone();
     join(&*crew(&store), "alice");
     let done = Arc::new(AtomicBool::new(false));
@@ -60,10 +59,9 @@ fn a_server_that_restarts_loses_nothing_and_calls_wait_for_it() {
 
 #[test]
 fn a_member_whose_machine_is_cut_off_is_lost_and_learns_it_on_return() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let (link, there) = scene.linked();
     let (near, far) = (crew(&scene.here), crew(&there));
     let spawn = join(&*near, "alice");
@@ -123,10 +121,9 @@ fn a_member_whose_machine_is_cut_off_is_lost_and_learns_it_on_return() {
 
 #[test]
 fn a_holder_that_is_known_to_be_dead_has_not_lost_contact() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let (link, there) = scene.linked();
     let (near, far) = (crew(&scene.here), crew(&there));
     let [alice, bob] = ["alice", "bob"].map(name);
@@ -154,10 +151,9 @@ fn a_holder_that_is_known_to_be_dead_has_not_lost_contact() {
 
 #[test]
 fn a_holder_learns_that_its_lease_is_lost_while_the_hub_does_not_answer() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let crew = crew(&scene.here);
     let spawn = join(&*crew, "alice");
     let lease = hold(&*crew, &name("alice"), spawn);
@@ -170,10 +166,9 @@ fn a_holder_learns_that_its_lease_is_lost_while_the_hub_does_not_answer() {
 
 #[test]
 fn a_holder_gives_its_lease_up_at_the_end_of_its_term_during_an_attempt_to_renew_it() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let (renewal, term) = (Duration::from_millis(1900), Duration::from_secs(2));
     let there = scene.directory.path().join("there");
     let hub = settings(scene.server.url());
@@ -193,10 +188,9 @@ fn a_holder_gives_its_lease_up_at_the_end_of_its_term_during_an_attempt_to_renew
 
 #[test]
 fn the_loss_of_a_lease_ends_what_its_process_waits_for() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let crew = crew(&scene.here);
     let spawn = join(&*crew, "alice");
     let lease = hold(&*crew, &name("alice"), spawn);
@@ -214,10 +208,9 @@ fn the_loss_of_a_lease_ends_what_its_process_waits_for() {
 
 #[test]
 fn a_lease_is_renewed_as_long_as_it_is_held_and_only_one_machine_gets_it() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let there = scene.other();
     let (near, far) = (crew(&scene.here), crew(&there));
     let spawn = join(&*near, "alice");
@@ -251,10 +244,9 @@ fn a_lease_is_renewed_as_long_as_it_is_held_and_only_one_machine_gets_it() {
 
 #[test]
 fn the_lease_of_a_killed_process_ends_at_once_and_for_its_spawn_only() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let there = scene.other();
     let (near, far) = (crew(&scene.here), crew(&there));
     let spawn = join(&*near, "alice");
@@ -270,10 +262,9 @@ fn the_lease_of_a_killed_process_ends_at_once_and_for_its_spawn_only() {
 
 #[test]
 fn a_slow_link_delays_changes_and_loses_none() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let (link, there) = scene.linked();
     link.delay(Duration::from_millis(30));
     let (near, far) = (crew(&scene.here), crew(&there));
@@ -297,10 +288,9 @@ fn a_slow_link_delays_changes_and_loses_none() {
 
 #[test]
 fn a_position_in_the_journal_is_known_while_the_hub_does_not_answer() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let team = crew(&scene.here);
     scene.server.signal(Signal::STOP);
     let position = team.journal_end().block_on();
@@ -316,10 +306,9 @@ fn a_position_in_the_journal_is_known_while_the_hub_does_not_answer() {
 
 #[test]
 fn budgets_that_did_not_change_are_known_while_the_hub_does_not_answer() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let crew_here = crew(&scene.here);
     let impatient = crew_here.with_lock_timeout(Duration::from_millis(200));
     crew_here.budgets().block_on().unwrap();
@@ -340,10 +329,9 @@ fn budgets_that_did_not_change_are_known_while_the_hub_does_not_answer() {
 #[test]
 fn no_change_fails_or_is_made_twice_while_a_server_stops() {
     const WRITERS: usize = 4;
-    if has_no_server() {
+    let Some(mut scene) = Scene::new() else {
         return;
-    }
-    let mut scene = Scene::new();
+    };
     let done = Arc::new(AtomicBool::new(false));
     let writers = (0..WRITERS).map(|writer| {
         let (store, done) = (scene.here.clone(), Arc::clone(&done));

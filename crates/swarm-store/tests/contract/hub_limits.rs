@@ -89,10 +89,9 @@ fn early_and_late(scene: &Scene) -> [Arc<dyn Team>; 2] {
 
 #[test]
 fn an_order_expires_by_the_hubs_clock() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let [early, late] = early_and_late(&scene).map(|machine| machine.orders().unwrap());
     for (from, to, lifetime, is_taken) in [
         (&early, &late, Duration::from_mins(1), true),
@@ -107,10 +106,9 @@ fn an_order_expires_by_the_hubs_clock() {
 
 #[test]
 fn requests_have_times_by_the_hubs_clock() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     for machine in early_and_late(&scene) {
         let time = machine.server_time().block_on().unwrap();
         // The server runs on this machine.
@@ -121,10 +119,9 @@ fn requests_have_times_by_the_hubs_clock() {
 
 #[test]
 fn machines_whose_clocks_differ_by_minutes_agree_on_who_is_alive_and_what_is_new() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let [early, late] = early_and_late(&scene);
     let alice = name("alice");
     let deadline = UnixMs(WrongClock { minutes: -5 }.now().0 + 30_000);
@@ -163,10 +160,9 @@ fn machines_whose_clocks_differ_by_minutes_agree_on_who_is_alive_and_what_is_new
 
 #[test]
 fn a_spawn_of_another_machine_that_never_ends_is_given_up_long_after_its_deadline() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let crew = crew(&scene.here);
     let deadline = |ago: Duration| {
         let ago = u64::try_from(ago.as_millis()).unwrap();

@@ -13,7 +13,7 @@ use swarm_protocol::MessageId;
 use swarm_store::{BlockOn as _, Draft, HubStore, Team, Topic};
 use tokio::runtime::Builder;
 
-use crate::hub::{has_no_server, publish, purge, subjects, value, wait_for};
+use crate::hub::{publish, purge, subjects, value, wait_for};
 use crate::hub_scene::{Scene, crew, join};
 use crate::values::name;
 
@@ -36,10 +36,7 @@ fn on_stream<T>(url: &str, work: impl AsyncFnOnce(Stream<()>) -> T) -> T {
 /// Two processes of a team with alice: one that sends to her and one that reads. Returns `None` if no
 /// server is installed, and says so.
 fn sender_and_reader() -> Option<(Scene, [Arc<dyn Team>; 2])> {
-    if has_no_server() {
-        return None;
-    }
-    let scene = Scene::new();
+    let scene = Scene::new()?;
     let both = [crew(&scene.here), crew(&scene.here)];
     join(&*both[0], "alice");
     Some((scene, both))
@@ -56,10 +53,7 @@ struct Linked {
 
 /// Returns `None` if no server is installed, and says so.
 fn linked() -> Option<Linked> {
-    if has_no_server() {
-        return None;
-    }
-    let scene = Scene::new();
+    let scene = Scene::new()?;
     let (link, there) = scene.linked();
     let near = crew(&scene.here);
     join(&*near, "alice");
@@ -80,10 +74,9 @@ fn send_to_alice(sender: &dyn Team, text: &str) -> MessageId {
 
 #[test]
 fn messages_stay_in_the_log_and_are_not_copied_when_they_are_read() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let crew = crew(&scene.here);
     join(&*crew, "alice");
     let (url, alice) = (scene.server.url(), name("alice"));
@@ -150,10 +143,9 @@ fn a_reader_that_starts_to_watch_reads_no_messages_that_were_read_before() {
 fn unread_messages_are_counted_without_reading_old_ones() {
     // More than are read again by each view.
     const MESSAGES: usize = 260;
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let crew = crew(&scene.here);
     let (url, alice) = (scene.server.url(), name("alice"));
     for member in ["alice", "bob"] {
@@ -219,10 +211,9 @@ fn the_first_message_replaces_a_consumer_by_one_that_begins_with_it() {
 
 #[test]
 fn a_reader_whose_consumer_is_gone_is_told_of_later_messages() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let crew = crew(&scene.here);
     let (url, alice) = (scene.server.url(), name("alice"));
     join(&*crew, "alice");

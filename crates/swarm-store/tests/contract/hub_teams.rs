@@ -17,10 +17,9 @@ use crate::values::{life_record, name, new_task, new_team, store_at, team};
 
 #[test]
 fn two_machines_see_the_same_team_and_each_others_mail_at_once() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let there = scene.other();
     assert_eq!(there.teams().block_on().unwrap(), [team("crew")]);
     join(&*crew(&scene.here), "alice");
@@ -94,10 +93,9 @@ fn an_unreachable_hub_is_named_and_nothing_is_left_behind() {
 
 #[test]
 fn a_team_can_be_read_while_it_is_created() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let hub = settings(scene.server.url());
     for number in 0..8 {
         let name = team(&format!("team-{number}"));
@@ -124,10 +122,9 @@ fn a_team_can_be_read_while_it_is_created() {
 
 #[test]
 fn a_connection_that_breaks_before_or_during_a_request_is_made_again() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let link = Link::to(scene.server.port());
     for (request, answer) in [
         ("CONNECT", "PONG"),

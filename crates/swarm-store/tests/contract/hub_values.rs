@@ -135,10 +135,9 @@ fn add_many(crew: &dyn Team) {
 
 #[test]
 fn members_without_mail_and_reports_are_not_read_one_by_one() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let (link, there) = scene.linked();
     let crew = crew(&there);
     add_many(&*crew);
@@ -155,10 +154,9 @@ fn members_without_mail_and_reports_are_not_read_one_by_one() {
 
 #[test]
 fn a_reconciliation_does_not_read_leases_one_by_one() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let here = crew(&scene.here);
     add_many(&*here);
     let [alice, bob] = ["alice", "bob"].map(name);
@@ -180,10 +178,9 @@ fn a_reconciliation_does_not_read_leases_one_by_one() {
 
 #[test]
 fn a_process_that_has_lost_its_lease_does_not_wait_for_an_answer() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let (link, there) = scene.linked();
     let crew = crew(&there);
     let spawn = join(&*crew, "alice");
@@ -203,10 +200,9 @@ fn a_process_that_has_lost_its_lease_does_not_wait_for_an_answer() {
 
 #[test]
 fn a_change_of_a_task_stores_one_page_of_many() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let crew = crew(&scene.here);
     let person = Actor::person(&team("crew"));
     let new: Vec<_> = (0..600).map(|_| new_task("work", &[])).collect();
@@ -229,10 +225,9 @@ fn a_change_of_a_task_stores_one_page_of_many() {
 
 #[test]
 fn a_list_whose_page_is_missing_is_named_and_not_written() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let url = scene.server.url();
     let person = Actor::person(&team("crew"));
     crew(&scene.here)
@@ -253,10 +248,9 @@ fn a_list_whose_page_is_missing_is_named_and_not_written() {
 
 #[test]
 fn an_inbox_remembers_one_change_of_each_record_and_no_spawn_that_is_known_to_be_dead() {
-    if has_no_server() {
+    let Some(scene) = Scene::new() else {
         return;
-    }
-    let scene = Scene::new();
+    };
     let crew = crew(&scene.here);
     join(&*crew, "bob");
     let person = Actor::person(&team("crew"));
