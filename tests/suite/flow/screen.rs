@@ -1,9 +1,11 @@
 //! Views of a lead's terminal that cover it.
 
+use rustix::process::Signal;
 use serde_json::json;
 use swarm_tests::fake_api::{Ask, Reply};
 
-use super::typing::RunInPane;
+use super::run_in_pane::RunInPane;
+use crate::machines::server_of;
 use crate::pains::guards::kernel_has_none;
 use crate::scene::{MODEL, team_with, wait_for_state};
 
@@ -280,6 +282,26 @@ fn requests_are_answered_one_by_one_outside_the_lead_where_no_agent_can_type() {
     run.press("C-d");
     run.shows("code 0");
     run.world.swarm(&["kill", "bob"]).ok();
+}
+
+#[test]
+fn a_terminal_that_answers_requests_says_that_the_hub_does_not_answer_and_goes_on() {
+    let run = RunInPane::shell("sh", brain);
+    let Some(hub) = server_of(&run.world, None) else {
+        return;
+    };
+    let swarm = run.world.program("swarm");
+    run.line(&format!(
+        "clear; '{}' requests --watch; echo code $?",
+        swarm.display()
+    ));
+    run.shows("no requests wait in the team demo");
+    hub.signal(Signal::STOP);
+    run.shows("does not answer; waiting for the hub");
+    hub.signal(Signal::CONT);
+    run.shows("no requests wait in the team demo");
+    run.press("C-d");
+    run.shows("code 0");
 }
 
 #[test]

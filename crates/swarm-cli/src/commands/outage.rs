@@ -9,7 +9,7 @@ use swarm_store::Team;
 use crate::failure::Result;
 
 /// How long a read may take before the person is told.
-const SILENCE: Duration = Duration::from_secs(3);
+pub(super) const SILENCE: Duration = Duration::from_secs(3);
 
 /// Reads a team that was read before, again until its hub answers. Reports once that the hub does not
 /// answer, and then that it does. `read` may fail in any place.

@@ -9,11 +9,13 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{AgentEvent, MemberState, RequestId, RequestRecord, TeamName};
-use swarm_store::{Changes, StoreError, TeamStore, Topic};
+use swarm_store::{Changes, StoreError, Team, TeamStore, Topic};
 use swarm_ui::FormAnswer;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use super::request_dialog::{DialogRequest, KeyAnswer, QuestionHost};
+use crate::commands::outage::SILENCE;
 use crate::commands::requests::is_open;
 use crate::event_tap::tapped;
 
@@ -95,7 +97,27 @@ impl Questions {
     /// Returns the oldest pending request that was not dismissed.
     async fn first(&self, team: &TeamName) -> Result<Option<RequestRecord>, StoreError> {
         let team = self.store.team(team);
-        let list = match swarm_team::end_requests_of_former_leads(&*team).await {
+        let read = self.read(&*team);
+        tokio::pin!(read);
+        let mut open = match timeout(SILENCE, &mut read).await {
+            Ok(read) => read?,
+            Err(_elapsed) => {
+                if team.is_remote() {
+                    self.host.unanswered(&*team);
+                }
+                read.await?
+            }
+        };
+        let mut put_off = self.put_off.lock();
+        put_off.retain(|id| open.iter().any(|request| request.id == *id));
+        let all = open.len();
+        open.retain(|request| !put_off.contains(&request.id));
+        self.host.waiting(all, all - open.len());
+        Ok(open.into_iter().min_by_key(|request| request.asked_at))
+    }
+
+    async fn read(&self, team: &dyn Team) -> Result<Vec<RequestRecord>, StoreError> {
+        let list = match swarm_team::end_requests_of_former_leads(team).await {
             Err(error) if error.prevents_only_changes() => {
                 tracing::warn!(team = %team.name(), %error, "requests of former leads not withdrawn");
                 team.requests().await?
@@ -104,12 +126,7 @@ impl Questions {
         };
         let mut open = list.requests;
         open.retain(|request| is_open(request) && self.host.shows(request));
-        let mut put_off = self.put_off.lock();
-        put_off.retain(|id| open.iter().any(|request| request.id == *id));
-        let all = open.len();
-        open.retain(|request| !put_off.contains(&request.id));
-        self.host.waiting(all, all - open.len());
-        Ok(open.into_iter().min_by_key(|request| request.asked_at))
+        Ok(open)
     }
 
     /// Shows the postponed requests again. Returns whether there were any.

@@ -1,6 +1,7 @@
 //! The dialog of a request: its choices, or a form for its questions.
 
 use swarm_protocol::{Color, MemberName, RequestKind, RequestRecord, TeamName};
+use swarm_store::Team;
 use swarm_tools::AskedQuestion;
 use swarm_ui::{Choice, Dialog, FormAnswer, FormQuestion};
 
@@ -44,6 +45,9 @@ pub(super) trait QuestionHost: Send + Sync {
     fn asks_again(&self) -> bool {
         true
     }
+
+    /// Says that the requests of the team cannot be read yet, because its hub does not answer.
+    fn unanswered(&self, _team: &dyn Team) {}
 
     fn color(&self, _member: &MemberName) -> Option<Color> {
         None

@@ -53,13 +53,13 @@ pub(in crate::commands) fn watch_requests(app: &App) -> Result<()> {
     }
     adopt(app, &*team)?;
     let runtime = runtime()?;
-    let done = runtime.block_on(watch(app, &*team, actor));
+    let done = runtime.block_on(watch(app, &team, actor));
     // The thread that reads keys ends at the next key.
     runtime.shutdown_background();
     done
 }
 
-async fn watch(app: &App, team: &dyn Team, actor: TerminalActor) -> Result<()> {
+async fn watch(app: &App, team: &Arc<dyn Team>, actor: TerminalActor) -> Result<()> {
     let terminal = LeadTerminal::begin(view_theme(app, OutputFormat::Text), PROMPT)?;
     let _restored = RestoreAtEnd(terminal.clone());
     let Some(console) = terminal.console() else {
@@ -79,8 +79,8 @@ async fn watch(app: &App, team: &dyn Team, actor: TerminalActor) -> Result<()> {
     let watcher = Arc::new(DirectoryWatcher::new());
     let questions = Questions::new(&app.store, &watcher, Arc::clone(&host) as _);
     questions.look.notify_one();
-    let inbox = Topic::Mail(MemberName::lead());
-    let mut inbox = team.watch(&watcher, &inbox);
+    let adopting = adopt_new(app, team, &watcher);
+    tokio::pin!(adopting);
     let end = Arc::new(Notify::new());
     let (typing, ending) = (questions.clone(), Arc::clone(&end));
     // Commands run on the thread that reads keys, because they may wait.
@@ -95,14 +95,27 @@ async fn watch(app: &App, team: &dyn Team, actor: TerminalActor) -> Result<()> {
                 break Ok(());
             },
             () = end.notified() => break Ok(()),
-            // Requests of members of other programs arrive as mail.
-            () = inbox.changed() => if let Err(failure) = adopt(app, team) {
-                break Err(failure);
-            },
+            failure = &mut adopting => break Err(failure),
         }
     };
     window.end().await;
     done
+}
+
+/// Adopts requests of members of other programs, which arrive as mail, until that fails for another
+/// reason than a hub that does not answer.
+async fn adopt_new(app: &App, team: &Arc<dyn Team>, watcher: &Arc<DirectoryWatcher>) -> Failure {
+    let mut inbox = team.watch(watcher, &Topic::Mail(MemberName::lead()));
+    loop {
+        inbox.changed().await;
+        let (app, team) = (app.clone(), Arc::clone(team));
+        let adopted = tokio::task::spawn_blocking(move || adopt(&app, &*team)).await;
+        if let Ok(Err(failure)) = adopted
+            && !failure.is_outage
+        {
+            return failure;
+        }
+    }
 }
 
 /// The team whose requests are answered.
@@ -182,6 +195,12 @@ impl QuestionHost for WatchedTeam {
         let dialog = request.map(|request| request.dialog.clone());
         self.terminal.ask(dialog, UNARMED);
         true
+    }
+
+    fn unanswered(&self, team: &dyn Team) {
+        let place = team.location();
+        let line = format!("{place} does not answer; waiting for the hub · Ctrl-C exits");
+        self.console.set_status(vec![line]);
     }
 
     fn color(&self, member: &MemberName) -> Option<Color> {

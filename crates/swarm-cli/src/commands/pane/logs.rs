@@ -13,6 +13,7 @@ use super::tail::Tail;
 use crate::app::App;
 use crate::commands::members;
 use crate::commands::node::{Elsewhere, show_from_node};
+use crate::commands::outage::read_on;
 use crate::commands::watch::Watch;
 use crate::failure::Result;
 use crate::output::plain;
@@ -107,7 +108,8 @@ fn follow(app: &App, team: &dyn Team, name: &MemberName, path: &Path) -> Result<
     let mut tail = Tail::default();
     loop {
         // The state is read before the output, so that the last lines are not missed.
-        let has_ended = has_ended(team, name)?;
+        let report = |text: &str| app.out.remark(text);
+        let has_ended = read_on(team, report, || has_ended(team, name))?;
         tail.read_more(path)?;
         print_new(app, name, &mut tail, has_ended)?;
         if has_ended {

@@ -128,25 +128,23 @@ fn show_changes(app: &App, team: &TeamName, watch: &mut Watch, draws: bool) -> R
     while app.out.is_wanted() {
         let theme = theme(app);
         let height = terminal_height(std::io::stdout()).map(|height| height.saturating_sub(1));
-        let shown = text::text(app, &status, theme, height);
-        if draws {
-            screen::draw(app.out, theme, &shown)?;
-        } else {
-            last = print_if_new(app, &status, last)?;
+        let screenful = draws.then(|| text::text(app, &status, theme, height));
+        match &screenful {
+            Some(text) => screen::draw(app.out, theme, text)?,
+            None => last = print_if_new(app, &status, last)?,
         }
         watch.wait(None);
         let out = app.out;
-        let report = |note: &str| {
-            if draws {
+        let report = |note: &str| match &screenful {
+            Some(text) => {
                 // The next change is drawn, or fails, too.
                 drop(screen::draw(
                     out,
                     theme,
-                    &format!("{}\n{shown}", plain(note)),
+                    &format!("{}\n{text}", plain(note)),
                 ));
-            } else {
-                out.remark(note);
             }
+            None => out.remark(note),
         };
         let files = app.store.team(team);
         status = read_on(&*files, report, || read(app, team, watch, &mut past))?;
