@@ -74,7 +74,9 @@ pub(crate) fn take_unreachable(store: &dyn TeamStore, teams: &mut Vec<TeamName>)
 /// the same reason, however each connection to it failed.
 pub(crate) fn by_reason(failed: Vec<(TeamName, StoreError)>) -> Vec<LeftOut> {
     let reason = |error: &StoreError| match error {
-        StoreError::HubUnreachable { hub, .. } | StoreError::HubSilent(hub) => hub.clone(),
+        StoreError::HubUnreachable { hub, .. }
+        | StoreError::HubLost(hub)
+        | StoreError::HubSilent(hub) => hub.clone(),
         error => with_causes(error),
     };
     let mut all: Vec<LeftOut> = Vec::new();

@@ -11,9 +11,6 @@ use swarm_protocol::{
     Answer, MemberName, NodeName, RequestId, SpawnId, TaskId, TeamConfig, TeamName,
 };
 
-/// Why a hub that was connected cannot be reached.
-pub(crate) const CONNECTION_LOST: &str = "the connection is lost";
-
 /// Result of a store operation.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -197,6 +194,9 @@ pub enum StoreError {
         /// The reason.
         reason: String,
     },
+    /// The connection to the hub at this URL is lost, and was not made again within the deadline.
+    #[error("hub {0} cannot be reached: the connection is lost")]
+    HubLost(String),
     /// The hub does not accept a connection with these credentials, or without any, or their file cannot
     /// be used.
     #[error("hub {hub}: {why}")]

@@ -135,6 +135,10 @@ macro_rules! asynchronous_team {
                     self.is_remote()
                 }
 
+                fn received(&self) -> u64 {
+                    self.received()
+                }
+
                 fn is_joined(&self) -> bool {
                     self.is_joined()
                 }

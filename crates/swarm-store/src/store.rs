@@ -102,6 +102,10 @@ pub trait Team:
     /// Returns whether operations wait for a server on another machine.
     fn is_remote(&self) -> bool;
 
+    /// Returns how many bytes the server of such a team has sent to this process. While it answers, there
+    /// are more at least every three seconds.
+    fn received(&self) -> u64;
+
     /// Returns the orders for nodes; `None` for a kind without a server, which has no nodes.
     fn orders(&self) -> Option<Orders>;
 

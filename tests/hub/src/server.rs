@@ -70,6 +70,11 @@ impl NatsServer {
         Self::start(directory, &["--config", &configured(directory, text)])
     }
 
+    /// Replaces the configuration file of [`Self::with_config`] for the next start.
+    pub fn configure(&self, text: &str) {
+        configured(&self.start.directory, text);
+    }
+
     /// Kills it and starts it again with the same port and files.
     pub fn restart(&mut self) {
         self.stop();

@@ -93,6 +93,7 @@ impl StoreError {
             | Self::BlobTooLarge { .. }
             | Self::LeaseLost { .. }
             | Self::HubUnreachable { .. }
+            | Self::HubLost(_)
             | Self::HubLogin { .. }
             | Self::HubCertificate { .. }
             | Self::HubFull { .. }
@@ -152,7 +153,7 @@ impl StoreError {
             Self::HubFull { .. } => {
                 "delete finished teams on it with `swarm team delete TEAM --force`, or raise `max_file` in your server's configuration (`swarm hub start`: free space on its disk, and restart it); nothing that was stored is lost".to_owned()
             }
-            Self::HubUnreachable { .. } | Self::HubRefused { .. } => {
+            Self::HubUnreachable { .. } | Self::HubLost(_) | Self::HubRefused { .. } => {
                 "check that it runs, its address and its credentials; `swarm doctor` checks the hubs of your teams and settings".to_owned()
             }
             _ => return None,

@@ -5,7 +5,7 @@ use std::io;
 use swarm_os::OsError;
 use swarm_protocol::ErrorKind;
 
-use super::{CONNECTION_LOST, StoreError};
+use super::StoreError;
 
 impl StoreError {
     /// Returns the kind of failure, which determines the exit code.
@@ -50,6 +50,7 @@ impl StoreError {
                 ErrorKind::Damaged
             }
             Self::HubUnreachable { .. }
+            | Self::HubLost(_)
             | Self::HubLogin { .. }
             | Self::HubCertificate { .. }
             | Self::HubFull { .. }
@@ -69,6 +70,7 @@ impl StoreError {
         matches!(
             self,
             Self::HubUnreachable { .. }
+                | Self::HubLost(_)
                 | Self::HubLogin { .. }
                 | Self::HubCertificate { .. }
                 | Self::HubSilent(_)
@@ -79,13 +81,9 @@ impl StoreError {
         )
     }
 
-    /// Returns whether a hub does not answer that may answer later: it was connected before, or is slow.
+    /// Returns whether the hub does not answer at present, although it could be connected.
     pub fn is_outage(&self) -> bool {
-        match self {
-            Self::HubSilent(_) => true,
-            Self::HubUnreachable { reason, .. } => reason == CONNECTION_LOST,
-            _ => false,
-        }
+        matches!(self, Self::HubLost(_) | Self::HubSilent(_))
     }
 
     /// Returns whether what is stored can be read but not changed: the disk or the hub is full, or

@@ -56,6 +56,11 @@ impl FileTeam {
         false
     }
 
+    #[expect(clippy::unused_self, reason = "other kinds have a server")]
+    pub(crate) fn received(&self) -> u64 {
+        0
+    }
+
     #[expect(clippy::unused_self, reason = "other kinds have some")]
     pub(crate) fn orders_for_nodes(&self) -> Option<Orders> {
         None

@@ -5,11 +5,12 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use async_nats::jetstream::{self, Context};
-use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event};
+use async_nats::{Client, ClientError, ConnectError, ConnectErrorKind, ConnectOptions, Event};
 use parking_lot::Mutex;
 use swarm_protocol::TeamName;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -19,7 +20,6 @@ use tokio::task::JoinHandle;
 use super::credentials::{check_certificates, with_credentials};
 use super::settings::HubSettings;
 use super::subjects;
-use crate::error::CONNECTION_LOST;
 use crate::records::{Answered, NoAnswer};
 use crate::{Result, StoreError};
 
@@ -197,11 +197,13 @@ impl Connection {
                 let team = self.team.clone();
                 return StoreError::HubForbidden { team, hub, reason };
             }
+            if is_login(&reason) {
+                return self.not_accepted();
+            }
             return StoreError::HubUnreachable { hub, reason };
         }
         if self.client.initialized() && !self.connected.borrow().0 {
-            let reason = CONNECTION_LOST.to_owned();
-            return StoreError::HubUnreachable { hub, reason };
+            return StoreError::HubLost(hub);
         }
         StoreError::HubSilent(hub)
     }
@@ -221,6 +223,14 @@ impl Connection {
             drop(connected.wait_for(|connected| connected.0).await);
         }
         Ok(connection)
+    }
+
+    /// Returns how many bytes the server has sent.
+    pub(super) fn received(&self) -> u64 {
+        let client = self.last_client();
+        client.map_or(0, |client| {
+            client.statistics().in_bytes.load(Ordering::Relaxed)
+        })
     }
 
     /// Returns the client if it was ever connected.
@@ -288,6 +298,9 @@ impl Connection {
                                 forbidden.send_modify(|times| *times += 1);
                             }
                         }
+                        Event::ClientError(ClientError::Other(reason)) if is_login(&reason) => {
+                            *refusal.lock() = Some(reason);
+                        }
                         other => tracing::debug!(%other, "hub"),
                     }
                 }
@@ -335,19 +348,21 @@ impl Connection {
         }
     }
 
+    fn not_accepted(&self) -> StoreError {
+        let why = match self.settings.credentials {
+            Some(_) => "it does not accept the credentials",
+            None => "it requires credentials",
+        };
+        StoreError::HubLogin {
+            hub: self.settings.url.clone(),
+            why: why.to_owned(),
+        }
+    }
+
     fn unreachable(&self, error: &ConnectError) -> StoreError {
         let hub = self.settings.url.clone();
-        if let ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation =
-            error.kind()
-        {
-            let why = match self.settings.credentials {
-                Some(_) => "it does not accept the credentials",
-                None => "it requires credentials",
-            };
-            return StoreError::HubLogin {
-                hub,
-                why: why.to_owned(),
-            };
+        if is_login(&error.kind().to_string()) {
+            return self.not_accepted();
         }
         let mut reason = with_cause(error);
         if reason.contains(UNKNOWN_ISSUER) {
@@ -381,6 +396,16 @@ fn is_broken(error: &ConnectError) -> bool {
         // The end of the connection is a text.
         None => error.kind() == ConnectErrorKind::Io,
     }
+}
+
+/// Returns whether the client says that the server does not accept the credentials. Of attempts to
+/// connect again, it reports only the text.
+fn is_login(reason: &str) -> bool {
+    let kinds = [
+        ConnectErrorKind::Authentication,
+        ConnectErrorKind::AuthorizationViolation,
+    ];
+    kinds.iter().any(|kind| kind.to_string() == reason)
 }
 
 /// Returns whether the server refuses a request, but not the connection, for lack of permission.

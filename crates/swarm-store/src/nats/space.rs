@@ -89,6 +89,10 @@ impl Space for NatsSpace {
         false
     }
 
+    fn received(&self) -> u64 {
+        self.requests.hub.received()
+    }
+
     fn absent(&self) -> StoreError {
         absent(&self.requests.hub, &self.requests.team)
     }

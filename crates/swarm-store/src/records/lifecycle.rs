@@ -69,6 +69,7 @@ impl RecordsTeam {
         let may_live = match &why {
             StoreError::NotOnHub { .. } => false,
             StoreError::HubUnreachable { .. }
+            | StoreError::HubLost(_)
             | StoreError::HubLogin { .. }
             | StoreError::HubCertificate { .. }
             | StoreError::HubSilent(_)
@@ -82,6 +83,10 @@ impl RecordsTeam {
 
     pub(super) fn is_remote(&self) -> bool {
         !self.space.is_local()
+    }
+
+    pub(super) fn received(&self) -> u64 {
+        self.space.received()
     }
 
     pub(super) fn is_joined(&self) -> bool {

@@ -94,6 +94,11 @@ pub(crate) trait Space: Debug + Send + Sync {
     /// Returns whether requests are answered without waiting.
     fn is_local(&self) -> bool;
 
+    /// Returns how many bytes were received from the server.
+    fn received(&self) -> u64 {
+        0
+    }
+
     /// Returns the error for a team that does not exist.
     fn absent(&self) -> StoreError;
 

@@ -237,6 +237,7 @@ impl RecordsTeam {
                 Err(NotWritten::No(NoAnswer::Unanswered(_))) if self.call.may_repeat(true) => {
                     self.space.require_leases()?;
                     (is_known, is_repetition) = (false, true);
+                    self.call.pause();
                 }
                 Err(NotWritten::No(NoAnswer::Unanswered(error) | NoAnswer::Failed(error))) => {
                     return Err(error);
@@ -281,6 +282,7 @@ impl RecordsTeam {
                     // A process that has lost its lease parks or exits, and does not wait for the server.
                     self.space.require_leases()?;
                     may_be_done = changes && self.space.was_connected();
+                    self.call.pause();
                 }
                 Err(NoAnswer::Unanswered(error) | NoAnswer::Failed(error)) => {
                     if matches!(

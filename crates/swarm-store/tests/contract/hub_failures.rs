@@ -7,13 +7,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use swarm_hubkit::{Link, NatsServer};
 use swarm_os::Liveness;
 use swarm_protocol::{Budget, BudgetScope, Event, LifeRecord, SpawnId, SystemClock, TaskStatus};
-use swarm_store::{Actor, BlockOn as _, Draft, HubStore, LeaseTerms, StoreError};
+use swarm_store::{Actor, BlockOn as _, Draft, HubStore, LeaseTerms, StoreError, TeamStore as _};
 
-use crate::hub::{settings, wait_for};
-use crate::hub_scene::{Scene, TERMS, crew, hold, join, wait_until_lost};
-use crate::values::{id, life_record, name, new_task, team};
+use crate::hub::{has_no_server, settings, wait_for};
+use crate::hub_scene::{Scene, TERMS, crew, hold, join, machine, wait_until_lost};
+use crate::values::{id, life_record, name, new_task, new_team, team};
 use crate::world::status;
 
 #[test]
@@ -364,4 +365,60 @@ fn no_change_fails_or_is_made_twice_while_a_server_stops() {
     created.sort_unstable();
     stored.sort_unstable();
     assert_eq!(stored, created);
+}
+
+#[test]
+fn a_hub_that_refuses_at_once_is_not_asked_without_a_pause() {
+    if has_no_server() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let without_streams = ["--jetstream=false"];
+    let server = NatsServer::start(&directory.path().join("server"), &without_streams);
+    let link = Link::to(server.port());
+    let store = machine(&directory.path().join("here"), settings(link.url()));
+    let crew = crew(&store).with_lock_timeout(Duration::from_secs(1));
+    drop(link.count_requests());
+    let error = crew.config().block_on().unwrap_err();
+    assert!(matches!(error, StoreError::HubSilent(_)), "{error}");
+    let requests = link.count_requests().requests;
+    assert!((2..40).contains(&requests.len()), "{requests:?}");
+}
+
+#[test]
+fn a_hub_that_comes_back_and_requires_credentials_is_no_outage() {
+    if has_no_server() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut server = NatsServer::with_config(&directory.path().join("server"), "");
+    let store = machine(&directory.path().join("here"), settings(server.url()));
+    store.create_team(new_team("crew")).block_on().unwrap();
+    server.stop();
+    server.configure("authorization { users: [{ user: a, password: secret }] }\n");
+    server.resume();
+    let crew = crew(&store).with_lock_timeout(Duration::from_millis(200));
+    let error = wait_for(|| {
+        let error = crew.take_unread(&name("team-lead")).block_on().err()?;
+        (!error.is_outage()).then_some(error)
+    });
+    assert!(matches!(error, StoreError::HubLogin { .. }), "{error}");
+}
+
+#[test]
+fn a_hub_that_answers_sends_something_even_if_nobody_asks() {
+    let Some(scene) = Scene::new() else {
+        return;
+    };
+    let crew = crew(&scene.here);
+    crew.config().block_on().unwrap();
+    let before = crew.received();
+    wait_for(|| (crew.received() > before).then_some(()));
+    scene.server.signal(Signal::STOP);
+    let at_last = crew.received();
+    let hurried = crew.with_lock_timeout(Duration::from_millis(200));
+    hurried.budgets().block_on().unwrap_err();
+    let after = crew.received();
+    scene.server.signal(Signal::CONT);
+    assert_eq!(after, at_last);
 }

@@ -33,6 +33,7 @@ pub(super) async fn listen(hub: HubPlace, session: PeerSession, reception: Arc<R
                 if !matches!(
                     error,
                     StoreError::HubUnreachable { .. }
+                        | StoreError::HubLost(_)
                         | StoreError::HubSilent(_)
                         | StoreError::LeaseLost { .. }
                 ) {

@@ -97,6 +97,7 @@ fn unusable(found: String, error: &StoreError) -> Finding {
     let hint = match error {
         StoreError::HubUnreachable { .. }
         | StoreError::HubRefused { .. }
+        | StoreError::HubLost(_)
         | StoreError::HubSilent(_) => {
             "check that it runs, its address and its credentials".to_owned()
         }
