@@ -382,17 +382,19 @@ fn following_an_inbox_shows_each_message_once_and_acknowledges_it() {
 }
 
 #[test]
-fn an_inbox_with_many_messages_says_how_to_see_archived_ones() {
+fn an_inbox_with_archived_messages_says_how_to_see_them() {
     let world = world_with_foreign("demo", &["bob"]);
     let read = |at: usize| json!({"from": "bob", "text": at.to_string(), "timestamp": "now", "read": true});
     let mail = |count: usize| (0..count).map(read).collect::<Value>().to_string();
-    let archived = "`swarm inbox team-lead --all` shows them";
     let shown = |more: &[&str]| world.swarm(&[&["inbox", "team-lead"], more].concat());
-    replace_inbox(&world, "team-lead", &mail(24));
-    shown(&[]).ok().stderr_lacks(archived);
     replace_inbox(&world, "team-lead", &mail(25));
+    shown(&[]).ok().stderr_lacks("archived");
+    let older = [read(25), read(26)].map(|entry| format!("{entry}\n"));
+    let archive = "root/teams/demo/swarm/archive/team-lead.jsonl";
+    world.write(archive, &older.concat());
+    let archived = "2 older messages archived: `swarm inbox team-lead --all` shows them";
     shown(&[]).ok().stderr_has(archived);
-    shown(&["--all"]).ok().stderr_lacks(archived);
+    shown(&["--all"]).ok().stderr_lacks("archived");
 }
 
 #[test]

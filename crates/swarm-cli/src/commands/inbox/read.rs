@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use swarm_os::Liveness;
 use swarm_protocol::{ErrorKind, Event, InboxEntry, MemberName, MessageId};
 use swarm_store::{BlockOn as _, Inbox, StoreError, StoreLimits, Team, Topic};
+use swarm_ui::print::counted;
 
 use super::text::{self, MessageState};
 use crate::app::App;
@@ -159,22 +160,35 @@ impl Reading<'_> {
             out.say(&format!("{} has no {which}messages", self.args.name));
         } else {
             self.print(&entries, &states)?;
-            self.tell_archived(&entries);
+            self.tell_archived(&entries)?;
         }
         self.acknowledge(&entries)
     }
 
-    /// Says how to see older messages, if so many are shown that some may have been archived.
-    fn tell_archived(&self, entries: &[InboxEntry]) {
+    /// Says how to see archived messages. There are none before an inbox has so many that were read. From a
+    /// hub, all would have to be read to know how many there are.
+    fn tell_archived(&self, entries: &[InboxEntry]) -> Result<()> {
         let InboxArgs {
             name, all, follow, ..
         } = self.args;
         let read = entries.iter().filter(|entry| entry.read).count();
-        if !all && !follow && read >= StoreLimits::default().keep_acked / 2 {
-            self.app.out.say(&format!(
-                "older messages, if there are any, are archived: `swarm inbox {name} --all` shows them"
-            ));
+        if *all || *follow || read < StoreLimits::default().keep_acked / 2 {
+            return Ok(());
         }
+        let shows = format!("`swarm inbox {name} --all` shows them");
+        let out = self.app.out;
+        if self.team.is_remote() {
+            out.say(&format!("older messages may be archived: {shows}"));
+            return Ok(());
+        }
+        match self.team.archived_mail(name).block_on()?.len() {
+            0 => {}
+            older => out.say(&format!(
+                "{} archived: {shows}",
+                counted(older as u64, "older message")
+            )),
+        }
+        Ok(())
     }
 
     /// Prints new messages in any state: they were unread on arrival.
@@ -205,7 +219,7 @@ impl Reading<'_> {
     /// Reads, and waits for a hub that does not answer.
     fn read_on<T>(&self, read: impl FnMut() -> Result<T>) -> Result<T> {
         let out = self.app.out;
-        outage::read_on(&*self.team, |text| out.remark(text), read)
+        outage::read_on(out, &*self.team, |text| out.remark(text), read)
     }
 
     /// Returns whether there is a message that `--unread` prints.
