@@ -297,7 +297,7 @@ fn a_terminal_that_answers_requests_says_that_the_hub_does_not_answer_and_goes_o
     ));
     run.shows("no requests wait in the team demo");
     hub.signal(Signal::STOP);
-    run.shows("does not answer; waiting for the hub");
+    run.shows("does not answer · Ctrl-C exits");
     hub.signal(Signal::CONT);
     run.shows("no requests wait in the team demo");
     run.press("C-d");

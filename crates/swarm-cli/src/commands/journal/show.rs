@@ -51,7 +51,7 @@ pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<()> {
         watch.wait(None);
         let report = |text: &str| app.out.remark(text);
         let read = || Ok(team.events_from(position).block_on()?);
-        let events = read_on(&*team, report, read)?;
+        let events = read_on(app.out, &*team, report, read)?;
         position = events.next;
         warn_of_broken(app, &*team, &events);
         let (shown, _) = select(events, args)?;

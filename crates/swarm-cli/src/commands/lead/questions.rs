@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::request_dialog::{DialogRequest, KeyAnswer, QuestionHost};
-use crate::commands::outage::SILENCE;
+use crate::commands::outage::{SILENCE, Silence};
 use crate::commands::requests::is_open;
 use crate::event_tap::tapped;
 
@@ -99,15 +99,18 @@ impl Questions {
         let team = self.store.team(team);
         let read = self.read(&*team);
         tokio::pin!(read);
-        let mut open = match timeout(SILENCE, &mut read).await {
-            Ok(read) => read?,
-            Err(_elapsed) => {
-                if team.is_remote() {
-                    self.host.unanswered(&*team);
-                }
-                read.await?
+        let mut silence = Silence::of(&*team);
+        let read = loop {
+            match timeout(SILENCE, &mut read).await {
+                Ok(read) => break read,
+                Err(_elapsed) if silence.lasts() => self.host.unanswered(&*team),
+                Err(_elapsed) => {}
             }
         };
+        if read.as_ref().is_err_and(StoreError::is_outage) {
+            self.host.unanswered(&*team);
+        }
+        let mut open = read?;
         let mut put_off = self.put_off.lock();
         put_off.retain(|id| open.iter().any(|request| request.id == *id));
         let all = open.len();

@@ -199,7 +199,7 @@ impl QuestionHost for WatchedTeam {
 
     fn unanswered(&self, team: &dyn Team) {
         let place = team.location();
-        let line = format!("{place} does not answer; waiting for the hub · Ctrl-C exits");
+        let line = format!("{place} does not answer · Ctrl-C exits");
         self.console.set_status(vec![line]);
     }
 

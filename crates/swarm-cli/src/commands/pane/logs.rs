@@ -107,9 +107,14 @@ fn follow(app: &App, team: &dyn Team, name: &MemberName, path: &Path) -> Result<
     watch.file(path);
     let mut tail = Tail::default();
     loop {
-        // The state is read before the output, so that the last lines are not missed.
         let report = |text: &str| app.out.remark(text);
-        let has_ended = read_on(team, report, || has_ended(team, name))?;
+        let has_ended = read_on(app.out, team, report, || {
+            // A hub that does not answer makes nobody wait for the output.
+            tail.read_more(path)?;
+            print_new(app, name, &mut tail, false)?;
+            has_ended(team, name)
+        })?;
+        // The state was read before the output, so that the last lines are not missed.
         tail.read_more(path)?;
         print_new(app, name, &mut tail, has_ended)?;
         if has_ended {

@@ -6,6 +6,7 @@ use swarm_protocol::{SandboxUse, TeamName};
 use swarm_store::{BlockOn as _, Topic};
 use swarm_tools::sandbox::landlock_works;
 use swarm_ui::Theme;
+use swarm_ui::print::wrapped;
 
 use super::gather::Status;
 use super::past::Past;
@@ -137,17 +138,18 @@ fn show_changes(app: &App, team: &TeamName, watch: &mut Watch, draws: bool) -> R
         let out = app.out;
         let report = |note: &str| match &screenful {
             Some(text) => {
+                let rows = wrapped(&plain(note), theme.width.unwrap_or(usize::MAX));
                 // The next change is drawn, or fails, too.
                 drop(screen::draw(
                     out,
                     theme,
-                    &format!("{}\n{text}", plain(note)),
+                    &format!("{}\n{text}", rows.join("\n")),
                 ));
             }
             None => out.remark(note),
         };
         let files = app.store.team(team);
-        status = read_on(&*files, report, || read(app, team, watch, &mut past))?;
+        status = read_on(out, &*files, report, || read(app, team, watch, &mut past))?;
     }
     Ok(())
 }
