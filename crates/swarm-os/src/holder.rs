@@ -51,8 +51,8 @@ pub(crate) fn describe(sidecar: &File) -> String {
     description + &times(process.age(), held)
 }
 
-/// Describes since when a process runs and holds a lock. One that took it at its start is described
-/// by one of both.
+/// Describes how long a process has run and held a lock. If it took the lock at its start, the second
+/// time is enough.
 fn times(age: Option<Duration>, held: Option<Duration>) -> String {
     let age = age.filter(|age| held.is_none_or(|held| *age > held + AT_START));
     let age = age.map(|age| format!(", started {} ago", format_duration(age)));
