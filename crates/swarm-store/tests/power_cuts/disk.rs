@@ -246,13 +246,11 @@ fn lay_out(state: &State, root: &Path, at: &Path) {
     }
 }
 
-/// A directory in memory, where flushes take no time, if there is such a place.
+/// A directory in memory, where flushes take no time, if one can be created there.
 fn in_memory() -> tempfile::TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() {
-        return tempfile::tempdir_in(memory).unwrap();
-    }
-    tempfile::tempdir().unwrap()
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap()
 }
 
 /// The test that records; the steps are recorded for the whole process.
