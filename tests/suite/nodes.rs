@@ -8,6 +8,7 @@ use serde_json::json;
 use swarm_tests::fake_api::{Ask, FakeApi, Reply};
 use swarm_tests::stage::World;
 
+use crate::hub_failures::pid_of;
 use crate::machines::{Machines, hello_args};
 use crate::pains::worktrees::{commit, git};
 use crate::scene::{spawn_args, world};
@@ -157,6 +158,26 @@ fn a_node_runs_members_that_another_machine_orders() {
     node.wait().ok().stdout_has("demo: bob has stopped");
     assert_eq!(machines.nodes().as_array().unwrap().len(), 0);
     machines.end();
+}
+
+#[test]
+fn a_member_that_is_replaced_leaves_its_slot_to_the_new_one() {
+    let api = says_done();
+    let Some(machines) = Machines::start(world().with_api(&api)) else {
+        return;
+    };
+    let first = &machines.first;
+    let node = machines.node(&["--slots", "1"]);
+    let on_box = hello_args("bob", &["--on", "box"]);
+    first.swarm(&on_box).ok();
+    let bob = pid_of(&machines.second, "bob");
+    let said = refusal(first, &on_box, 4);
+    assert!(said.contains("a live member has this name"), "{said}");
+    first.swarm(&[&on_box[..], &["--replace"]].concat()).ok();
+    assert_ne!(pid_of(&machines.second, "bob"), bob);
+    assert_eq!(machines.nodes()[0]["members"], json!(["bob@demo"]));
+    first.swarm(&["kill", "bob"]).ok();
+    machines.end_with_node(node);
 }
 
 /// Returns whether the only published work is committed.

@@ -1,7 +1,7 @@
 //! The command that lets a node spawn a member.
 
 use swarm_agent::MemberRequest;
-use swarm_protocol::{MemberName, Order};
+use swarm_protocol::{AgentId, MemberName, Order, TeamName};
 
 /// A `swarm spawn` for a node. Options that are not given have the defaults of that command there.
 #[derive(Debug, Clone)]
@@ -29,6 +29,12 @@ impl SpawnCommand {
     /// Returns the name of the member, and whether it replaces a running one.
     pub(super) fn name(&self) -> (&MemberName, bool) {
         (&self.name, self.replaces)
+    }
+
+    /// Returns the member of this team that it replaces, if it may replace one.
+    pub fn replaced(&self, team: &TeamName) -> Option<AgentId> {
+        let id = || AgentId::new(self.name.clone(), team.clone());
+        self.replaces.then(id)
     }
 
     /// Adds an option, if it has a value.

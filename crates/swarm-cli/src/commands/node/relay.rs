@@ -36,7 +36,13 @@ pub(in crate::commands) fn spawn_on_node(
     let files = app.store.team(team);
     let no_hub = || NodeError::NoHub(team.clone());
     let orders = files.orders().ok_or_else(no_hub)?;
-    let nodes = orders.nodes().nodes().block_on()?;
+    let mut nodes = orders.nodes().nodes().block_on()?;
+    // It leaves its slot to the new member.
+    if let Some(replaced) = command.replaced(team) {
+        for node in &mut nodes {
+            node.report.members.retain(|member| *member != replaced);
+        }
+    }
     let node = choose_node(&nodes, wanted)?;
     tell_waiting(app, node);
     let cancel = CancellationToken::new();
