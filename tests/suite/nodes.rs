@@ -89,6 +89,26 @@ fn the_nodes_of_an_unknown_team_are_not_found() {
 }
 
 #[test]
+fn the_hint_of_a_hub_that_refuses_the_login_names_the_credentials_that_were_given() {
+    let world = world();
+    let hub = "nats://127.0.0.1:1";
+    for command in [
+        &["node", "join", hub][..],
+        &["node", "list", "--hub", hub],
+        &["node", "drain", "box", "--hub", hub],
+        &["team", "create", "demo", "--hub", hub],
+        &["team", "join", "demo", "--hub", hub],
+        &["team", "up", "review", "--hub", hub],
+    ] {
+        let more = ["--credentials", "missing", "--json"];
+        let refused = world.swarm(&[command, &more].concat()).error(7);
+        let file = world.project().join("missing");
+        let hint = format!("check the credentials in {}", file.display());
+        assert_eq!(refused["hint"], hint, "{command:?}");
+    }
+}
+
+#[test]
 fn a_node_runs_members_that_another_machine_orders() {
     let api = says_done();
     let Some(machines) = Machines::with(world_with_ssh(), world().with_api(&api)) else {

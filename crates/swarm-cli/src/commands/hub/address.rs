@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use swarm_config::{Environment, Settings};
 use swarm_protocol::ErrorKind;
-use swarm_store::{BlockOn as _, HubSettings};
+use swarm_store::{BlockOn as _, HubSettings, StoreError};
 
 use crate::app::App;
 use crate::failure::{Failure, Result};
@@ -145,9 +145,47 @@ pub(in crate::commands) fn hub_of_settings(
     (!settings.hub_url.is_empty()).then(|| files.hub(env, settings, ""))
 }
 
+/// Returns the failure of a command on a hub, with a hint that does not ask for what the command had.
+pub(in crate::commands) fn hub_failure(error: StoreError, hub: Option<&HubSettings>) -> Failure {
+    let Some(hub) = hub else { return error.into() };
+    let hint = match (&error, &hub.credentials, &hub.ca) {
+        (StoreError::HubLogin { .. }, Some(file), _) => {
+            format!("check the credentials in {}", file.display())
+        }
+        (StoreError::HubCertificate { .. }, _, Some(file)) => format!(
+            "check that {} has the certificate of the authority that signed the hub's, in PEM",
+            file.display()
+        ),
+        _ => return error.into(),
+    };
+    Failure::from(error).with_hint(hint)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hint_does_not_ask_for_what_was_given() {
+        let mut hub = HubSettings {
+            url: "nats://hub".to_owned(),
+            credentials: None,
+            ca: None,
+        };
+        let hint = |hub: &HubSettings| {
+            let why = "it does not accept the credentials".to_owned();
+            let url = hub.url.clone();
+            let error = StoreError::HubLogin { hub: url, why };
+            hub_failure(error, Some(hub)).hint.unwrap()
+        };
+        let without = hint(&hub);
+        assert!(
+            without.starts_with("pass `--credentials FILE`"),
+            "{without}"
+        );
+        hub.credentials = Some("/home/me/hub".into());
+        assert_eq!(hint(&hub), "check the credentials in /home/me/hub");
+    }
 
     #[test]
     fn a_suggested_command_has_the_options_that_were_given() {

@@ -8,7 +8,7 @@ use swarm_store::BlockOn as _;
 use swarm_supervisor::NodeState;
 
 use crate::app::App;
-use crate::commands::hub::{HUB_OF_NODES, HubArgs};
+use crate::commands::hub::{HUB_OF_NODES, HubArgs, hub_failure};
 use crate::failure::{Failure, Result};
 
 #[derive(Debug, clap::Args)]
@@ -26,9 +26,11 @@ pub(crate) struct NodeDrainArgs {
 }
 
 pub(super) fn run(app: &App, args: &NodeDrainArgs) -> Result<ExitCode> {
-    let nodes = app.hubs.nodes(args.hub.or_of_team(app)?)?;
+    let hub = args.hub.or_of_team(app)?;
+    let nodes = app.hubs.nodes(hub.clone())?;
     let name = &args.name;
-    let known = nodes.nodes().block_on()?;
+    let known = nodes.nodes().block_on();
+    let known = known.map_err(|error| hub_failure(error, Some(&hub)))?;
     let found = known.iter().find(|node| node.name == *name);
     let is_lost = found.is_some_and(|node| NodeState::of(node) == NodeState::Lost);
     let (state, text) = if is_lost {

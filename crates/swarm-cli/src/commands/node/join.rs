@@ -13,7 +13,7 @@ use swarm_store::StoreError;
 use super::machine::Node;
 use super::serve::serve;
 use crate::app::App;
-use crate::commands::hub::HubFiles;
+use crate::commands::hub::{HubFiles, hub_failure};
 use crate::commands::runtime;
 use crate::config_directory;
 use crate::failure::{Failure, Result};
@@ -82,7 +82,8 @@ pub(super) fn run(app: &App, args: &NodeJoinArgs) -> Result<ExitCode> {
             }),
             known_commits: Vec::new(),
         };
-        let (mut report, lease) = node.join(report).await?;
+        let joined = node.join(report).await;
+        let (mut report, lease) = joined.map_err(|error| hub_failure(error, Some(&hub)))?;
         // The space of the nodes exists only now.
         let seen = app.hubs.hub_report(&TeamName::nodes(), hub).await?;
         report.clock_ahead_ms = seen.clock_ahead_ms.unwrap_or_default();

@@ -8,7 +8,7 @@ use swarm_supervisor::NodeState;
 use swarm_ui::print::{Cell, Table, short_duration};
 
 use crate::app::App;
-use crate::commands::hub::{HUB_OF_NODES, HubArgs};
+use crate::commands::hub::{HUB_OF_NODES, HubArgs, hub_failure};
 use crate::failure::Result;
 
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,8 @@ pub(crate) struct NodeListArgs {
 
 pub(super) fn run(app: &App, args: &NodeListArgs) -> Result<ExitCode> {
     let hub = args.hub.or_of_team(app)?;
-    let nodes = app.hubs.nodes(hub)?.nodes().block_on()?;
+    let nodes = app.hubs.nodes(hub.clone())?.nodes().block_on();
+    let nodes = nodes.map_err(|error| hub_failure(error, Some(&hub)))?;
     if app.out.json {
         let records: Vec<Value> = nodes.iter().map(record).collect();
         app.out.json(&records)?;

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 use swarm_protocol::{Budget, BudgetScope, PERSON, TeamName};
-use swarm_store::{BlockOn as _, HubSettings, NewTeam, StoreError};
+use swarm_store::{BlockOn as _, NewTeam, StoreError};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::list::state_in;
 use crate::app::App;
-use crate::commands::hub::HubArgs;
+use crate::commands::hub::{HubArgs, hub_failure};
 use crate::config_directory;
 use crate::failure::{Failure, Result};
 
@@ -54,7 +54,7 @@ pub(super) fn run(app: &App, args: TeamCreateArgs) -> Result<()> {
             );
             return Err(Failure::from(error).with_hint(hint));
         }
-        Err(error) => return Err(failure(error, app.hubs.new_teams_on())),
+        Err(error) => return Err(hub_failure(error, app.hubs.new_teams_on())),
         Ok(made) => made,
     };
     if let Some(budget) = args.budget {
@@ -118,7 +118,7 @@ pub(super) fn join(app: &App, args: &TeamJoinArgs) -> Result<()> {
                 format!("check the name, or create it with `swarm team create {name} {repeated}`");
             return Err(Failure::from(error).with_hint(hint));
         }
-        joined => joined.map_err(|error| failure(error, Some(&hub)))?,
+        joined => joined.map_err(|error| hub_failure(error, Some(&hub)))?,
     };
     app.out.result(&config, config.name.as_str())?;
     let done = match known {
@@ -130,44 +130,4 @@ pub(super) fn join(app: &App, args: &TeamJoinArgs) -> Result<()> {
         "{done}`swarm status --team {name}` shows its members"
     ));
     Ok(())
-}
-
-/// Returns the failure of a command that names a hub, with a hint that considers what it was given.
-fn failure(error: StoreError, hub: Option<&HubSettings>) -> Failure {
-    let Some(hub) = hub else { return error.into() };
-    let hint = match (&error, &hub.credentials, &hub.ca) {
-        (StoreError::HubLogin { .. }, Some(file), _) => {
-            format!("check the credentials in {}", file.display())
-        }
-        (StoreError::HubLogin { .. }, None, _) => "pass `--credentials FILE`".to_owned(),
-        (StoreError::HubCertificate { .. }, _, Some(file)) => format!(
-            "check that {} has the certificate of the authority that signed the hub's, in PEM",
-            file.display()
-        ),
-        _ => return error.into(),
-    };
-    Failure::from(error).with_hint(hint)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hint_does_not_ask_for_what_was_given() {
-        let mut hub = HubSettings {
-            url: "nats://hub".to_owned(),
-            credentials: None,
-            ca: None,
-        };
-        let hint = |hub: &HubSettings| {
-            let (hub, url) = (Some(hub), "nats://hub".to_owned());
-            let why = "it does not accept the credentials".to_owned();
-            let error = StoreError::HubLogin { hub: url, why };
-            failure(error, hub).hint.unwrap()
-        };
-        assert_eq!(hint(&hub), "pass `--credentials FILE`");
-        hub.credentials = Some("/home/me/hub".into());
-        assert_eq!(hint(&hub), "check the credentials in /home/me/hub");
-    }
 }

@@ -10,7 +10,7 @@ use swarm_store::{Actor, BlockOn as _, NewTeam, StoreError, Team};
 
 use crate::app::App;
 use crate::commands::acting::require_person;
-use crate::commands::hub::HubArgs;
+use crate::commands::hub::{HubArgs, hub_failure};
 use crate::commands::members::is_over;
 use crate::commands::{spawn, task};
 use crate::config_directory;
@@ -107,7 +107,7 @@ fn create(app: &App, name: &TeamName, template: &TeamTemplate) -> Result<bool> {
                 is_joined: true, ..
             },
         ) if is_where_asked(app, name)? => Ok(false),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(hub_failure(error, app.hubs.new_teams_on())),
     }
 }
 
