@@ -10,7 +10,7 @@ use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{Running, World};
 
 use crate::machines::{member, server_of};
-use crate::scene::{spawn_over, wait_for_no_process, world};
+use crate::scene::{spawn_over, wait_for_no_process, wait_until_gone, world};
 
 /// A lost member is reported within this time.
 const NOTICED: Duration = Duration::from_secs(15);
@@ -139,6 +139,29 @@ fn commands_that_show_changes_report_a_hub_that_does_not_answer_and_go_on() {
         let is_logged = log.stdout().matches("queued").count() == 2;
         was_silent && is_logged && mail.stdout().contains("after") && lines(status) > 1
     });
+}
+
+#[test]
+fn a_team_whose_hub_lost_its_data_can_be_deleted_here() {
+    let api = FakeApi::start(|_: &Ask| Reply::text("done"));
+    let world = world().with_api(&api);
+    let Some(mut server) = server_of(&world, None) else {
+        return;
+    };
+    spawn_over(&world, "bob");
+    let bob = pid_of(&world, "bob");
+    kill_process(bob, Signal::KILL).unwrap();
+    wait_until_gone(&world, bob);
+    server.stop();
+    fs::remove_dir_all(world.directory().join("nats/jetstream")).unwrap();
+    server.resume();
+
+    let join = ["team", "join", "demo", "--hub", &server.url(), "--json"];
+    let refused = world.swarm(&join).error(3);
+    let hint = refused["hint"].as_str().unwrap();
+    assert!(hint.contains("`swarm team delete demo --force`"), "{hint}");
+    world.swarm(&["team", "delete", "demo", "--force"]).ok();
+    wait_for_no_process(&world);
 }
 
 #[test]

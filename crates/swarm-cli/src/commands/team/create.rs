@@ -112,7 +112,8 @@ pub(super) fn join(app: &App, args: &TeamJoinArgs) -> Result<()> {
     // A damaged record is written again.
     let known = app.hubs.hub_of(&name).ok().flatten();
     let config = match app.hubs.join_hub(&name, hub.clone()).block_on() {
-        Err(error @ StoreError::NotOnHub { .. }) => {
+        // Creating a team that this machine has joined would fail.
+        Err(error @ StoreError::NotOnHub { .. }) if known.is_none() => {
             let repeated = args.hub.repeated();
             let hint =
                 format!("check the name, or create it with `swarm team create {name} {repeated}`");
