@@ -156,6 +156,8 @@ fn a_team_whose_hub_lost_its_data_can_be_deleted_here() {
     fs::remove_dir_all(world.directory().join("nats/jetstream")).unwrap();
     server.resume();
 
+    let checked = world.swarm(&["doctor"]);
+    checked.stdout_has("teams: 1 found, 1 of them cannot be read");
     let join = ["team", "join", "demo", "--hub", &server.url(), "--json"];
     let refused = world.swarm(&join).error(3);
     let hint = refused["hint"].as_str().unwrap();

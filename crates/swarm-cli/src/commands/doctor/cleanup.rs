@@ -136,12 +136,19 @@ fn teams(store: &RootStore, unusable: &[TeamName]) -> Vec<Finding> {
         }
     }
     if findings.is_empty() {
-        findings.push(Finding::ok(
-            NAME,
-            format!("{} found, none with dead members", names.len()),
-        ));
+        findings.push(Finding::ok(NAME, summary(names.len(), unusable.len())));
     }
     findings
+}
+
+fn summary(teams: usize, unusable: usize) -> String {
+    match unusable {
+        0 => format!("{teams} found, none with dead members"),
+        all if all == teams => format!("{teams} found, {all} of them cannot be read"),
+        some => format!(
+            "{teams} found, {some} of them cannot be read, none of the others with dead members"
+        ),
+    }
 }
 
 /// Reports that the team's signing key cannot be used, so that nothing can be approved.
@@ -221,6 +228,16 @@ mod tests {
 
     fn team() -> TeamName {
         TeamName::parse("demo").unwrap()
+    }
+
+    #[test]
+    fn teams_that_cannot_be_read_are_not_said_to_have_no_dead_members() {
+        assert_eq!(summary(2, 0), "2 found, none with dead members");
+        assert_eq!(summary(1, 1), "1 found, 1 of them cannot be read");
+        assert_eq!(
+            summary(3, 1),
+            "3 found, 1 of them cannot be read, none of the others with dead members"
+        );
     }
 
     #[test]
