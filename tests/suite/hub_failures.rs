@@ -163,6 +163,8 @@ fn a_team_whose_hub_lost_its_data_can_be_deleted_here() {
     let hint = refused["hint"].as_str().unwrap();
     assert!(hint.contains("`swarm team delete demo --force`"), "{hint}");
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
+    let left = world.swarm(&["gc", "--dry-run"]);
+    left.ok().stdout_lacks("bob");
     wait_for_no_process(&world);
 }
 

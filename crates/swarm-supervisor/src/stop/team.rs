@@ -5,7 +5,7 @@ use swarm_protocol::MemberName;
 use swarm_store::{BlockOn as _, StoreError};
 
 use super::{StopOptions, StopReport};
-use crate::cleanup::Former;
+use crate::cleanup::{Former, LeftPane, orphaned_panes};
 use crate::{LeadError, SupervisedTeam};
 
 /// Result of stopping a team's members.
@@ -79,7 +79,7 @@ impl SupervisedTeam<'_> {
         };
         let former = match Former::in_journal(self) {
             Ok(former) => former,
-            // The journal is gone, too. `swarm gc` closes panes of teams that do not exist.
+            // The journal is gone, too. Its panes are orphaned once the team is deleted here.
             Err(StoreError::NotOnHub { .. }) => return Ok(left),
             Err(error) => {
                 left.panes.push(format!(
@@ -89,16 +89,31 @@ impl SupervisedTeam<'_> {
             }
         };
         self.end_begun(&former.spawns).await;
-        for pane in self.ended_panes(former).await {
-            if let Err(error) = pane.close().await {
-                let at = &pane.tagged.pane;
-                let server = at.socket.as_deref().map_or_else(String::new, |socket| {
-                    format!(" of the tmux server at {}", socket.display())
-                });
-                left.panes
-                    .push(format!("pane {}{server} is still there: {error}", at.id));
-            }
-        }
+        left.panes = close_all(&self.ended_panes(former).await).await;
         Ok(left)
     }
+
+    /// Closes the panes of a deleted team, for which no journal is needed. Returns a message for each
+    /// that could not be closed.
+    pub async fn close_orphaned_panes(self) -> Vec<String> {
+        let context = self.context;
+        let mut panes = orphaned_panes(&*context.store, &context.root, &context.terminal).await;
+        panes.retain(|pane| pane.tagged.team == *self.name);
+        close_all(&panes).await
+    }
+}
+
+/// Closes panes. Returns a message for each that could not be closed.
+async fn close_all(panes: &[LeftPane]) -> Vec<String> {
+    let mut left = Vec::new();
+    for pane in panes {
+        if let Err(error) = pane.close().await {
+            let at = &pane.tagged.pane;
+            let server = at.socket.as_deref().map_or_else(String::new, |socket| {
+                format!(" of the tmux server at {}", socket.display())
+            });
+            left.push(format!("pane {}{server} is still there: {error}", at.id));
+        }
+    }
+    left
 }

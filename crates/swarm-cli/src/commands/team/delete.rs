@@ -141,7 +141,9 @@ fn delete_damaged(
             .say(&format!("swarm: {}", clean_line(&damage.message)));
     }
     let spawn_context = for_stopping(app);
-    let left = runtime()?.block_on(spawn_context.team(&team).end_without_roster())?;
+    let supervised = spawn_context.team(&team);
+    let runtime = runtime()?;
+    let left = runtime.block_on(supervised.end_without_roster())?;
     if left.processes > 0 {
         let message = format!(
             "{} processes of {team} could not be terminated",
@@ -150,11 +152,16 @@ fn delete_damaged(
         return Err(Failure::new(ErrorKind::Internal, message)
             .with_hint("run `swarm ps` to list them, then retry"));
     }
-    for pane in &left.panes {
+    let archive = files.delete(args.purge, true).block_on()?;
+    let panes_left = if is_gone {
+        runtime.block_on(supervised.close_orphaned_panes())
+    } else {
+        left.panes
+    };
+    for pane in &panes_left {
         app.out.warn(pane);
     }
-    let archive = files.delete(args.purge, true).block_on()?;
-    let panes = left.panes.iter().map(|why| json!({ "reason": why }));
+    let panes = panes_left.iter().map(|why| json!({ "reason": why }));
     show(app, &team, archive.as_deref(), &[], &panes.collect())
 }
 
