@@ -36,7 +36,8 @@ pub(super) async fn listen(hub: HubPlace, session: PeerSession, reception: Arc<R
                         | StoreError::HubLost(_)
                         | StoreError::HubSilent(_)
                         | StoreError::LeaseLost { .. }
-                ) {
+                ) && position.is_none()
+                {
                     return;
                 }
                 sleep(AGAIN).await;
