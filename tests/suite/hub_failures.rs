@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use swarm_hubkit::Link;
+use swarm_hubkit::{Link, NatsServer};
 use swarm_tests::fake_api::{Ask, FakeApi, Gate, Reply};
 use swarm_tests::stage::{Running, World};
 
@@ -162,6 +162,12 @@ fn a_team_whose_hub_lost_its_data_can_be_deleted_here() {
     let refused = world.swarm(&join).error(3);
     let hint = refused["hint"].as_str().unwrap();
     assert!(hint.contains("`swarm team delete demo --force`"), "{hint}");
+    // There, it would delete the team of the other hub.
+    let other = NatsServer::start(&world.directory().join("other"), &[]);
+    let elsewhere = ["team", "join", "demo", "--hub", &other.url(), "--json"];
+    let refused = world.swarm(&elsewhere).error(3);
+    let hint = format!("check the URL: this machine knows demo on {}", server.url());
+    assert_eq!(refused["hint"], hint);
     world.swarm(&["team", "delete", "demo", "--force"]).ok();
     let left = world.swarm(&["gc", "--dry-run"]);
     left.ok().stdout_lacks("bob");

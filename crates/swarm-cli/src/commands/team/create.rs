@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use swarm_protocol::{Budget, BudgetScope, PERSON, TeamName};
-use swarm_store::{BlockOn as _, NewTeam, StoreError};
+use swarm_store::{BlockOn as _, HubSettings, NewTeam, StoreError};
 use swarm_supervisor::{LeadStanding, lead_standing};
 
 use super::list::state_in;
@@ -105,6 +105,26 @@ pub(crate) struct TeamJoinArgs {
     hub: HubArgs,
 }
 
+/// Returns the failure for a team that the hub does not have, although this machine may know it.
+fn not_there(
+    error: StoreError,
+    args: &TeamJoinArgs,
+    name: &TeamName,
+    hub: &HubSettings,
+    known: Option<&HubSettings>,
+) -> Failure {
+    let hint = match known {
+        // Creating it would fail.
+        Some(known) if known.url == hub.url => return error.into(),
+        Some(known) => format!("check the URL: this machine knows {name} on {}", known.url),
+        None => format!(
+            "check the name, or create it with `swarm team create {name} {}`",
+            args.hub.repeated()
+        ),
+    };
+    Failure::from(error).with_hint(hint)
+}
+
 pub(super) fn join(app: &App, args: &TeamJoinArgs) -> Result<()> {
     let name = TeamName::parse(&args.name)?;
     let hub = args.hub.required(app)?;
@@ -112,12 +132,8 @@ pub(super) fn join(app: &App, args: &TeamJoinArgs) -> Result<()> {
     // A damaged record is written again.
     let known = app.hubs.hub_of(&name).ok().flatten();
     let config = match app.hubs.join_hub(&name, hub.clone()).block_on() {
-        // Creating a team that this machine has joined would fail.
-        Err(error @ StoreError::NotOnHub { .. }) if known.is_none() => {
-            let repeated = args.hub.repeated();
-            let hint =
-                format!("check the name, or create it with `swarm team create {name} {repeated}`");
-            return Err(Failure::from(error).with_hint(hint));
+        Err(error @ StoreError::NotOnHub { .. }) => {
+            return Err(not_there(error, args, &name, &hub, known.as_ref()));
         }
         joined => joined.map_err(|error| hub_failure(error, Some(&hub)))?,
     };
