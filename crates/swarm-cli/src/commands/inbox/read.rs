@@ -160,35 +160,41 @@ impl Reading<'_> {
             out.say(&format!("{} has no {which}messages", self.args.name));
         } else {
             self.print(&entries, &states)?;
-            self.tell_archived(&entries)?;
         }
-        self.acknowledge(&entries)
+        self.acknowledge(&entries)?;
+        self.tell_archived(&entries);
+        Ok(())
     }
 
-    /// Says how to see archived messages. There are none before an inbox has so many that were read. From a
-    /// hub, all would have to be read to know how many there are.
-    fn tell_archived(&self, entries: &[InboxEntry]) -> Result<()> {
+    /// Says how to see archived messages if so many are shown that there usually are some. From a hub, all
+    /// would have to be read to know how many there are.
+    fn tell_archived(&self, entries: &[InboxEntry]) {
         let InboxArgs {
             name, all, follow, ..
         } = self.args;
         let read = entries.iter().filter(|entry| entry.read).count();
-        if *all || *follow || read < StoreLimits::default().keep_acked / 2 {
-            return Ok(());
+        let out = self.app.out;
+        if *all || *follow || out.json || read < StoreLimits::default().keep_acked / 2 {
+            return;
         }
         let shows = format!("`swarm inbox {name} --all` shows them");
-        let out = self.app.out;
         if self.team.is_remote() {
             out.say(&format!("older messages may be archived: {shows}"));
-            return Ok(());
+            return;
         }
-        match self.team.archived_mail(name).block_on()?.len() {
-            0 => {}
-            older => out.say(&format!(
+        match self
+            .team
+            .archived_mail(name)
+            .block_on()
+            .map(|older| older.len())
+        {
+            Ok(0) => {}
+            Ok(older) => out.say(&format!(
                 "{} archived: {shows}",
                 counted(older as u64, "older message")
             )),
+            Err(error) => tracing::debug!(%error, "archive not read"),
         }
-        Ok(())
     }
 
     /// Prints new messages in any state: they were unread on arrival.
