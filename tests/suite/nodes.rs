@@ -89,7 +89,7 @@ fn the_nodes_of_an_unknown_team_are_not_found() {
 }
 
 #[test]
-fn the_hint_of_a_hub_that_refuses_the_login_names_the_credentials_that_were_given() {
+fn the_hint_of_a_failed_login_names_the_file_of_credentials_that_was_given() {
     let world = world();
     let hub = "nats://127.0.0.1:1";
     for command in [

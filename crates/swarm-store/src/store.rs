@@ -103,7 +103,7 @@ pub trait Team:
     fn is_remote(&self) -> bool;
 
     /// Returns how many bytes the server of such a team has sent to this process. While it answers, there
-    /// are more at least every three seconds.
+    /// are more in every five seconds.
     fn received(&self) -> u64;
 
     /// Returns the orders for nodes; `None` for a kind without a server, which has no nodes.

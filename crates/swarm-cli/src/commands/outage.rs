@@ -9,8 +9,9 @@ use swarm_store::Team;
 use crate::failure::Result;
 use crate::output::Output;
 
-/// How long a hub may be silent before the person is told.
-pub(super) const SILENCE: Duration = Duration::from_secs(3);
+/// How long a hub may be silent before the person is told. While nobody asks, it sends a sign of life about
+/// every three seconds.
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
 
 /// How much the hub of a team has sent. An answer over a slow link may take long, but not without any sign
 /// of life.

@@ -200,12 +200,15 @@ impl Connection {
             if is_login(&reason) {
                 return self.not_accepted();
             }
-            return StoreError::HubUnreachable { hub, reason };
         }
+        // The server may have said why it ends the connection, which does not matter later.
         if self.client.initialized() && !self.connected.borrow().0 {
             return StoreError::HubLost(hub);
         }
-        StoreError::HubSilent(hub)
+        match self.refusal.lock().clone() {
+            Some(reason) => StoreError::HubUnreachable { hub, reason },
+            None => StoreError::HubSilent(hub),
+        }
     }
 
     /// Returns the client once it is connected.

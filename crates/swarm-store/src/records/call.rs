@@ -106,10 +106,10 @@ impl Call {
         }
     }
 
-    /// Pauses before a request is repeated.
+    /// Pauses before a request is repeated, after an interrupt too.
     pub(super) fn pause(&self) {
         if !self.is_attempt {
-            self.patience.interrupt.sleep(AGAIN);
+            std::thread::park_timeout(AGAIN);
         }
     }
 

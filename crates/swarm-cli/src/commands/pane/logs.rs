@@ -1,6 +1,7 @@
 //! `swarm logs`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
 use swarm_os::Liveness;
@@ -101,15 +102,19 @@ fn ending(team: &dyn Team, name: &MemberName) -> Result<Option<String>> {
     }))
 }
 
+/// Longest wait for the state of a member before its new output is shown.
+const LOOK: Duration = Duration::from_secs(5);
+
 /// Prints new output until the member has stopped.
 fn follow(app: &App, team: &dyn Team, name: &MemberName, path: &Path) -> Result<()> {
     let mut watch = Watch::new()?;
     watch.file(path);
     let mut tail = Tail::default();
+    let team = &*team.with_lock_timeout(LOOK);
     loop {
         let report = |text: &str| app.out.remark(text);
         let has_ended = read_on(app.out, team, report, || {
-            // A hub that does not answer makes nobody wait for the output.
+            // A hub that does not answer must not delay the output.
             tail.read_more(path)?;
             print_new(app, name, &mut tail, false)?;
             has_ended(team, name)
