@@ -11,9 +11,6 @@ use super::space::Space;
 /// Pause before a call that has to wait looks again.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Pause before a request that was not answered is repeated: it may have failed immediately.
-const AGAIN: Duration = Duration::from_millis(50);
-
 /// How long a call waits by default, as with files.
 const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -103,13 +100,6 @@ impl Call {
             self.began.elapsed() < self.patience.at_most + COMPLETION
         } else {
             !self.is_over()
-        }
-    }
-
-    /// Pauses before a request is repeated, after an interrupt too.
-    pub(super) fn pause(&self) {
-        if !self.is_attempt {
-            std::thread::park_timeout(AGAIN);
         }
     }
 

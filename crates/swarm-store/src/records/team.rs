@@ -16,6 +16,9 @@ use crate::file::Layout;
 use crate::observer::Observer;
 use crate::{Result, StoreError, StoreLimits};
 
+/// Pause before a request that was repeated is repeated again: each may have failed immediately.
+const AGAIN: Duration = Duration::from_millis(50);
+
 /// Most entries that are appended by one request, which has to be answered in time.
 const AT_ONCE: usize = 256;
 
@@ -236,13 +239,22 @@ impl RecordsTeam {
                 Err(NotWritten::Conflict) => return Ok(None),
                 Err(NotWritten::No(NoAnswer::Unanswered(_))) if self.call.may_repeat(true) => {
                     self.space.require_leases()?;
+                    if !is_known {
+                        self.pause();
+                    }
                     (is_known, is_repetition) = (false, true);
-                    self.call.pause();
                 }
                 Err(NotWritten::No(NoAnswer::Unanswered(error) | NoAnswer::Failed(error))) => {
                     return Err(error);
                 }
             }
+        }
+    }
+
+    /// Pauses before a request is repeated for the second time, or again. An interrupt does not end that.
+    fn pause(&self) {
+        if !self.space.is_local() {
+            std::thread::park_timeout(AGAIN);
         }
     }
 
@@ -274,7 +286,7 @@ impl RecordsTeam {
         request: impl Fn(Duration) -> Answered<T>,
     ) -> Result<T> {
         self.require_patience()?;
-        let mut may_be_done = false;
+        let (mut may_be_done, mut is_repetition) = (false, false);
         loop {
             match request(self.call.of_request(may_be_done)) {
                 Ok(answer) => return Ok(answer),
@@ -282,7 +294,9 @@ impl RecordsTeam {
                     // A process that has lost its lease parks or exits, and does not wait for the server.
                     self.space.require_leases()?;
                     may_be_done = changes && self.space.was_connected();
-                    self.call.pause();
+                    if std::mem::replace(&mut is_repetition, true) {
+                        self.pause();
+                    }
                 }
                 Err(NoAnswer::Unanswered(error) | NoAnswer::Failed(error)) => {
                     if matches!(
