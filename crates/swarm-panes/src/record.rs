@@ -134,11 +134,12 @@ impl Record {
     pub(crate) fn status(&self) -> PaneStatus {
         match (&self.end, self.process) {
             (Some(end), _) => end.status(),
-            (None, None) => PaneStatus::Empty,
             (None, Some(process)) if process.is_running() => {
                 PaneStatus::Running { pid: process.id() }
             }
-            (None, Some(_)) => PaneStatus::Dead {
+            (None, None) if self.shells.is_empty() => PaneStatus::Empty,
+            // Its exit status is not recorded yet; the program may have ended before it was seen.
+            (None, _) => PaneStatus::Dead {
                 code: None,
                 signal: None,
             },

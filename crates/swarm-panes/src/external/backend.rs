@@ -67,14 +67,7 @@ impl ExternalBackend {
 
     fn status_of(&self, mut record: Record) -> Result<PaneStatus, PaneError> {
         record.end = self.runner(&record).progress()?.end();
-        match record.status() {
-            // Its program had ended before it was seen, and its exit status is not recorded yet.
-            PaneStatus::Empty if !record.shells.is_empty() => Ok(PaneStatus::Dead {
-                code: None,
-                signal: None,
-            }),
-            status => Ok(status),
-        }
+        Ok(record.status())
     }
 
     /// Returns the id for the roster.

@@ -13,10 +13,9 @@ use swarm_panes::{
 use swarm_protocol::BackendType;
 
 use crate::rig::{
-    Directory, PATH, UserServer, close_all, open_sleeper, sh, spec, team, tmux_program, until,
-    within,
+    Directory, UserServer, close_all, open_sleeper, sh, spec, team, tmux_program, until, within,
 };
-use crate::terminals::{calls, close_windows, in_iterm2, it2, with_program};
+use crate::terminals::{calls, close_windows, in_iterm2, it2, with_program, with_script};
 
 #[tokio::test]
 async fn iterm2_gets_the_first_pane_right_of_the_lead_and_the_next_below_the_newest() {
@@ -180,11 +179,7 @@ async fn a_program_that_runs_in_no_pane_is_terminated() {
         cue.display(),
         started.display()
     );
-    let driver = PaneProgram {
-        program: directory.script("panes", &script),
-        env: vec![("PATH".to_owned(), PATH.to_owned())],
-    };
-    let backend = ExternalBackend::new(&directory.path("members"), Arc::new(driver));
+    let backend = with_script(&directory, &script);
     let script = "echo $$ >\"$0\"; exec sleep 1000000";
     let command = sh(script, &[cue.to_str().unwrap()]);
     let refused = backend.launch(&spec("ada"), &command).await.unwrap_err();
@@ -252,15 +247,18 @@ async fn no_other_process_opens_a_pane_meanwhile() {
         lock.display(),
         held.display()
     );
-    let driver = PaneProgram {
-        program: directory.script("panes", &script),
-        env: vec![("PATH".to_owned(), PATH.to_owned())],
-    };
-    let backend = ExternalBackend::new(&directory.path("members"), Arc::new(driver));
+    let backend = with_script(&directory, &script);
     let (spec, pane) = open_sleeper(&backend, "ada").await;
     assert!(held.exists());
     assert!(!lock.exists());
     backend.close(&pane, &spec.spawn_id).await.unwrap();
+}
+
+fn killed() -> PaneStatus {
+    PaneStatus::Dead {
+        code: None,
+        signal: Some("9".to_owned()),
+    }
 }
 
 #[tokio::test]
@@ -274,11 +272,7 @@ async fn another_process_finds_the_pane_and_its_exit() {
     let status = within("the end is seen", other.exited(&pane))
         .await
         .unwrap();
-    let killed = PaneStatus::Dead {
-        code: None,
-        signal: Some("9".to_owned()),
-    };
-    assert_eq!(status, killed);
+    assert_eq!(status, killed());
     close_all(&other, &team()).await;
 }
 
@@ -292,11 +286,7 @@ async fn the_exit_status_of_a_program_that_ends_before_it_is_seen_is_waited_for(
         cue.display(),
         pids.display()
     );
-    let driver = PaneProgram {
-        program: directory.script("panes", &script),
-        env: vec![("PATH".to_owned(), PATH.to_owned())],
-    };
-    let backend = ExternalBackend::new(&directory.path("members"), Arc::new(driver));
+    let backend = with_script(&directory, &script);
     let script = "exec 3>\"$0\"; echo $PPID >&3; kill -STOP $PPID; kill -9 $$";
     let command = sh(script, &[cue.to_str().unwrap()]);
     let pane = backend.launch(&spec("ada"), &command).await.unwrap();
@@ -315,11 +305,7 @@ async fn the_exit_status_of_a_program_that_ends_before_it_is_seen_is_waited_for(
         .signal(Signal::CONT)
         .unwrap();
     let status = within("its end is recorded", exited).await.unwrap();
-    let killed = PaneStatus::Dead {
-        code: None,
-        signal: Some("9".to_owned()),
-    };
-    assert_eq!(status, killed);
+    assert_eq!(status, killed());
     close_all(&backend, &team()).await;
 }
 
@@ -335,11 +321,7 @@ async fn a_member_ends_when_the_user_closes_its_window() {
         "#!/bin/sh\ncase $1 in\nopen) {tmux} split-window -d -P -F '#{{pane_id}}' \"$2 '$3'\" ;;\n\
          close) {tmux} kill-pane -t \"$2\" ;;\nesac\n"
     );
-    let driver = PaneProgram {
-        program: server.directory.script("panes", &script),
-        env: vec![("PATH".to_owned(), PATH.to_owned())],
-    };
-    let backend = ExternalBackend::new(&server.directory.path("members"), Arc::new(driver));
+    let backend = with_script(&server.directory, &script);
     let spec = spec("ada");
     let command = sh("exec sleep 1000000", &[]);
     let pane = backend.launch(&spec, &command).await.unwrap();

@@ -79,6 +79,15 @@ pub(crate) fn with_program(directory: &Directory) -> ExternalBackend {
     )
 }
 
+/// A backend whose panes a program with this text opens.
+pub(crate) fn with_script(directory: &Directory, text: &str) -> ExternalBackend {
+    let driver = PaneProgram {
+        program: directory.script("panes", text),
+        env: vec![("PATH".to_owned(), PATH.to_owned())],
+    };
+    ExternalBackend::new(&directory.path("members"), Arc::new(driver))
+}
+
 /// A fake `it2` and its environment.
 pub(crate) fn it2(directory: &Directory) -> (PathBuf, Vec<(String, String)>) {
     fake(directory, "it2", IT2)
