@@ -191,21 +191,17 @@ impl Connection {
 
     /// Returns the error of a request that was not answered.
     fn silent(&self) -> StoreError {
-        let hub = self.settings.url.clone();
-        if let Some(reason) = self.refusal.lock().clone() {
-            if is_forbidden(&reason) {
+        let (hub, refusal) = (self.settings.url.clone(), self.refusal.lock().clone());
+        match refusal {
+            Some(reason) if is_forbidden(&reason) => {
                 let team = self.team.clone();
-                return StoreError::HubForbidden { team, hub, reason };
+                StoreError::HubForbidden { team, hub, reason }
             }
-            if is_login(&reason) {
-                return self.not_accepted();
+            Some(reason) if is_login(&reason) => self.not_accepted(),
+            // The server may have said why it ends the connection, which does not matter later.
+            _ if self.client.initialized() && !self.connected.borrow().0 => {
+                StoreError::HubLost(hub)
             }
-        }
-        // The server may have said why it ends the connection, which does not matter later.
-        if self.client.initialized() && !self.connected.borrow().0 {
-            return StoreError::HubLost(hub);
-        }
-        match self.refusal.lock().clone() {
             Some(reason) => StoreError::HubUnreachable { hub, reason },
             None => StoreError::HubSilent(hub),
         }
