@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 use swarm_agent::EventSink;
 use swarm_os::DirectoryWatcher;
 use swarm_protocol::{AgentEvent, MemberState, RequestId, RequestRecord, TeamName};
-use swarm_store::{Changes, StoreError, Team, TeamStore, Topic};
+use swarm_store::{Changes, StoreError, TeamStore, Topic};
 use swarm_ui::FormAnswer;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::request_dialog::{DialogRequest, KeyAnswer, QuestionHost};
 use crate::commands::outage::{SILENCE, Silence};
-use crate::commands::requests::is_open;
+use crate::commands::requests::open_requests;
 use crate::event_tap::tapped;
 
 /// Key presses this soon after a dialog appears are ignored, because they were not meant for it.
@@ -97,7 +97,7 @@ impl Questions {
     /// Returns the oldest pending request that was not dismissed.
     async fn first(&self, team: &TeamName) -> Result<Option<RequestRecord>, StoreError> {
         let team = self.store.team(team);
-        let read = self.read(&*team);
+        let read = open_requests(&*team);
         tokio::pin!(read);
         let mut silence = Silence::of(&*team);
         let read = loop {
@@ -110,26 +110,14 @@ impl Questions {
         if read.as_ref().is_err_and(StoreError::is_outage) {
             self.host.unanswered(&*team);
         }
-        let mut open = read?;
+        let mut open = read?.requests;
+        open.retain(|request| self.host.shows(request));
         let mut put_off = self.put_off.lock();
         put_off.retain(|id| open.iter().any(|request| request.id == *id));
         let all = open.len();
         open.retain(|request| !put_off.contains(&request.id));
         self.host.waiting(all, all - open.len());
         Ok(open.into_iter().min_by_key(|request| request.asked_at))
-    }
-
-    async fn read(&self, team: &dyn Team) -> Result<Vec<RequestRecord>, StoreError> {
-        let list = match swarm_team::end_requests_of_former_leads(team).await {
-            Err(error) if error.prevents_only_changes() => {
-                tracing::warn!(team = %team.name(), %error, "requests of former leads not withdrawn");
-                team.requests().await?
-            }
-            others => others?,
-        };
-        let mut open = list.requests;
-        open.retain(|request| is_open(request) && self.host.shows(request));
-        Ok(open)
     }
 
     /// Shows the postponed requests again. Returns whether there were any.

@@ -93,7 +93,7 @@ fn all(app: &App) -> Result<()> {
 /// Returns the pending requests of a team, and the time by which theirs are given.
 fn open_requests_now(app: &App, team: &dyn Team) -> Result<(RequestList, UnixMs)> {
     adopt(app, team)?;
-    let list = open_requests(team)?;
+    let list = open_requests(team).block_on()?;
     Ok((list, team.server_time().block_on()?))
 }
 
@@ -140,11 +140,11 @@ pub(in crate::commands) fn is_open(request: &RequestRecord) -> bool {
 
 /// Returns the pending requests, and the files that cannot be read. Requests of leads that have
 /// ended are withdrawn before.
-pub(in crate::commands) fn open_requests(team: &dyn Team) -> Result<RequestList, StoreError> {
-    let mut list = match swarm_team::end_requests_of_former_leads(team).block_on() {
+pub(in crate::commands) async fn open_requests(team: &dyn Team) -> Result<RequestList, StoreError> {
+    let mut list = match swarm_team::end_requests_of_former_leads(team).await {
         Err(error) if error.prevents_only_changes() => {
             tracing::warn!(team = %team.name(), %error, "requests of former leads not withdrawn");
-            team.requests().block_on()?
+            team.requests().await?
         }
         others => others?,
     };
@@ -153,7 +153,7 @@ pub(in crate::commands) fn open_requests(team: &dyn Team) -> Result<RequestList,
 }
 
 pub(in crate::commands) fn pending(team: &dyn Team) -> Result<Vec<RequestRecord>, StoreError> {
-    Ok(open_requests(team)?.requests)
+    Ok(open_requests(team).block_on()?.requests)
 }
 
 /// Returns the members that wait for an answer, each once, in the order of their requests.

@@ -71,7 +71,7 @@ impl Status {
         let (elsewhere, rest) = run_both(
             || elsewhere(&*team, &seen.members),
             || {
-                let requests = open_requests(&*team)?;
+                let requests = open_requests(&*team).block_on()?;
                 past.read_on(&*app.store, &seen.config)?;
                 Ok::<_, StoreError>((requests, team.budgets().block_on()?))
             },
