@@ -41,8 +41,17 @@ impl<'a> Silence<'a> {
 }
 
 /// Reads a team that could be read before. If its hub does not answer, reads again until it does, and
-/// reports once that it does not, and then that it does again.
+/// warns once that it does not, and then that it does again.
 pub(super) fn read_on<T>(
+    out: Output,
+    team: &dyn Team,
+    read: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    read_on_reporting(out, team, |text| out.remark(text), read)
+}
+
+/// The same, with another way to report.
+pub(super) fn read_on_reporting<T>(
     out: Output,
     team: &dyn Team,
     report: impl Fn(&str) + Send,

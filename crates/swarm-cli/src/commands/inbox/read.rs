@@ -224,8 +224,7 @@ impl Reading<'_> {
 
     /// Reads, and waits for a hub that does not answer.
     fn read_on<T>(&self, read: impl FnMut() -> Result<T>) -> Result<T> {
-        let out = self.app.out;
-        outage::read_on(out, &*self.team, |text| out.remark(text), read)
+        outage::read_on(self.app.out, &*self.team, read)
     }
 
     /// Returns whether there is a message that `--unread` prints.

@@ -49,9 +49,8 @@ pub(in crate::commands) fn run(app: &App, args: &LogArgs) -> Result<()> {
     begin(app, args, &*team, events)?;
     while args.follow && app.out.is_wanted() {
         watch.wait(None);
-        let report = |text: &str| app.out.remark(text);
         let read = || Ok(team.events_from(position).block_on()?);
-        let events = read_on(app.out, &*team, report, read)?;
+        let events = read_on(app.out, &*team, read)?;
         position = events.next;
         warn_of_broken(app, &*team, &events);
         let (shown, _) = select(events, args)?;

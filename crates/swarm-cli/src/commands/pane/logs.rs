@@ -112,8 +112,7 @@ fn follow(app: &App, team: &dyn Team, name: &MemberName, path: &Path) -> Result<
     let mut tail = Tail::default();
     let team = &*team.with_lock_timeout(LOOK);
     loop {
-        let report = |text: &str| app.out.remark(text);
-        let has_ended = read_on(app.out, team, report, || {
+        let has_ended = read_on(app.out, team, || {
             // A hub that does not answer must not delay the output.
             tail.read_more(path)?;
             print_new(app, name, &mut tail, false)?;

@@ -12,7 +12,7 @@ use super::gather::Status;
 use super::past::Past;
 use super::{screen, text};
 use crate::app::App;
-use crate::commands::outage::read_on;
+use crate::commands::outage::read_on_reporting;
 use crate::commands::requests::waiting_elsewhere;
 use crate::commands::watch::Watch;
 use crate::failure::{Failure, Result};
@@ -149,7 +149,7 @@ fn show_changes(app: &App, team: &TeamName, watch: &mut Watch, draws: bool) -> R
             None => out.remark(note),
         };
         let files = app.store.team(team);
-        status = read_on(out, &*files, report, || read(app, team, watch, &mut past))?;
+        status = read_on_reporting(out, &*files, report, || read(app, team, watch, &mut past))?;
     }
     Ok(())
 }
